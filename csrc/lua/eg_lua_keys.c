@@ -1,0 +1,227 @@
+/* SPDX-License-Identifier: MIT */
+/* The keys of a table in canonical order: numbers ascending, strings by bytes,
+ * then false and true.
+ *
+ * lua_next gives them in the order of the hash part, so they are collected and
+ * sorted. Each key stays on the Lua stack (in a helper table when they are
+ * many): a finalizer that the collector runs meanwhile may change any table,
+ * and a string that is no key any more must not be freed under our pointer. */
+#include "lua/eg_lua.h"
+
+#include <string.h>
+
+enum {
+    LEVEL_KEYS = 64,   /* keys of one table that go on the stack */
+    STACK_KEYS = 4000, /* of all tables; the host allows 8000 slots */
+    INSERTION_MAX = 12 /* keys up to which insertion sort is quicker */
+};
+
+/* < 0, 0, > 0. LuaJIT has no NaN and no -0 among keys. */
+static int compare_keys(const eg_lua_key *a, const eg_lua_key *b)
+{
+    int c;
+
+    if (a->type != b->type) {
+        if (a->type == LUA_TNUMBER || b->type == LUA_TBOOLEAN)
+            return -1;
+        return 1;
+    }
+    if (a->type != LUA_TSTRING)
+        return (a->number > b->number) - (a->number < b->number);
+    c = memcmp(a->bytes, b->bytes, a->len < b->len ? a->len : b->len);
+    return c != 0 ? c : (a->len > b->len) - (a->len < b->len);
+}
+
+static void sift_down(eg_lua_key *keys, size_t at, size_t count)
+{
+    eg_lua_key key = keys[at];
+    size_t child;
+
+    while ((child = 2 * at + 1) < count) {
+        if (child + 1 < count &&
+            compare_keys(&keys[child], &keys[child + 1]) < 0)
+            child++;
+        if (compare_keys(&key, &keys[child]) >= 0)
+            break;
+        keys[at] = keys[child];
+        at = child;
+    }
+    keys[at] = key;
+}
+
+static void insertion_sort(eg_lua_key *keys, size_t count)
+{
+    for (size_t i = 1; i < count; i++) {
+        eg_lua_key key = keys[i];
+        size_t at = i;
+
+        for (; at > 0 && compare_keys(&keys[at - 1], &key) > 0; at--)
+            keys[at] = keys[at - 1];
+        keys[at] = key;
+    }
+}
+
+/* Insertion sort for the usual few; else heap sort, which no choice of keys
+ * makes slow and which needs no memory. */
+void eg_lua_sort_keys(eg_lua_key *keys, size_t count)
+{
+    if (count <= INSERTION_MAX) {
+        insertion_sort(keys, count);
+        return;
+    }
+    for (size_t i = count / 2; i-- > 0;)
+        sift_down(keys, i, count);
+    for (size_t n = count; n-- > 1;) {
+        eg_lua_key last = keys[n];
+
+        keys[n] = keys[0];
+        keys[0] = last;
+        sift_down(keys, 0, n);
+    }
+}
+
+int eg_lua_is_type_key(lua_State *L, int index)
+{
+    static const char name[] = "componentType";
+    size_t len;
+    const char *s;
+
+    if (lua_type(L, index) != LUA_TSTRING)
+        return 0;
+    s = lua_tolstring(L, index, &len);
+    return len == sizeof name - 1 && memcmp(s, name, sizeof name - 1) == 0;
+}
+
+int eg_lua_is_reserved(const char *bytes, size_t len)
+{
+    static const char prefix[] = EGI_KEY_RESERVED;
+
+    return len >= sizeof prefix - 1 &&
+           memcmp(bytes, prefix, sizeof prefix - 1) == 0;
+}
+
+/* Notes the key on top of the stack, as number `at` of its table. */
+static int note_key(lua_State *L, eg_lua_keys *keys, uint32_t at)
+{
+    eg_lua_key *key;
+
+    if (keys->count == UINT32_MAX ||
+        egi_grow(&egi_default_allocator, (void **)&keys->items, &keys->capacity,
+                 keys->count + 1, sizeof *key) != EG_OK)
+        return EG_LUA_KEY_MEMORY;
+    key = &keys->items[keys->count];
+    key->type = lua_type(L, -1);
+    key->number = 0;
+    key->bytes = NULL;
+    key->len = 0;
+    key->at = at;
+    switch (key->type) {
+    case LUA_TNUMBER:
+        key->number = lua_tonumber(L, -1);
+        break;
+    case LUA_TSTRING:
+        key->bytes = lua_tolstring(L, -1, &key->len);
+        if (eg_lua_is_reserved(key->bytes, key->len))
+            return EG_LUA_KEY_RESERVED;
+        break;
+    case LUA_TBOOLEAN:
+        key->number = lua_toboolean(L, -1);
+        break;
+    default:
+        return EG_LUA_KEY_TYPE;
+    }
+    keys->count++;
+    return 0;
+}
+
+/* Moves the keys of a list from the stack, where the newest is on top, to a
+ * table in the slot of the first. The newest stays on top. */
+static void spill_keys(lua_State *L, eg_lua_list *list)
+{
+    list->aux = list->base + 1;
+    lua_createtable(L, 4 * LEVEL_KEYS, 0);
+    for (uint32_t i = 1; i <= list->count; i++) {
+        lua_pushvalue(L, list->base + (int)i);
+        lua_rawseti(L, -2, (int)i);
+    }
+    lua_insert(L, list->aux);
+    if (list->count > 1)
+        lua_replace(L, list->aux + 1);
+    lua_settop(L, list->aux + 1);
+}
+
+/* Decides where the key on top of the stack is kept, and leaves it on top for
+ * the next step of lua_next. */
+static void keep_key(lua_State *L, eg_lua_list *list, uint32_t room)
+{
+    if (list->aux != 0) {
+        lua_pushvalue(L, -1);
+        lua_rawseti(L, list->aux, (int)list->count);
+    } else if (list->count > room) {
+        spill_keys(L, list);
+    } else {
+        lua_pushvalue(L, -1);
+    }
+}
+
+/* 1 when the keys collected are 1 .. count. */
+static int is_sequence(const eg_lua_key *keys, uint32_t count)
+{
+    for (uint32_t i = 0; i < count; i++) {
+        double v = keys[i].number;
+
+        /* Distinct whole numbers within 1 .. count are all of these. */
+        if (keys[i].type != LUA_TNUMBER || !(v >= 1 && v <= count) ||
+            (double)(uint32_t)v != v)
+            return 0;
+    }
+    return count > 0;
+}
+
+int eg_lua_collect_keys(lua_State *L, eg_lua_keys *keys, int t, int skip,
+                        eg_lua_list *list)
+{
+    int spare = STACK_KEYS - keys->on_stack;
+    uint32_t room = (uint32_t)(spare < LEVEL_KEYS ? spare : LEVEL_KEYS);
+
+    list->first = keys->count;
+    list->count = 0;
+    list->base = t;
+    list->aux = 0;
+    luaL_checkstack(L, LEVEL_KEYS + 4, "too many keys");
+    lua_pushnil(L);
+    while (lua_next(L, t) != 0) {
+        int rc;
+
+        lua_pop(L, 1);
+        if (skip && eg_lua_is_type_key(L, -1))
+            continue; /* not kept, only handed to the next step */
+        rc = note_key(L, keys, list->count + 1);
+        if (rc != 0)
+            return rc;
+        list->count++;
+        keep_key(L, list, room);
+    }
+    if (list->aux == 0)
+        keys->on_stack += (int)list->count;
+    list->sequence = is_sequence(keys->items + list->first, list->count);
+    if (!list->sequence)
+        eg_lua_sort_keys(keys->items + list->first, list->count);
+    return 0;
+}
+
+void eg_lua_push_key(lua_State *L, const eg_lua_list *list, uint32_t at)
+{
+    if (list->aux != 0)
+        lua_rawgeti(L, list->aux, (int)at);
+    else
+        lua_pushvalue(L, list->base + (int)at);
+}
+
+void eg_lua_drop_keys(lua_State *L, eg_lua_keys *keys, const eg_lua_list *list)
+{
+    keys->count = list->first;
+    if (list->aux == 0)
+        keys->on_stack -= (int)list->count;
+    lua_settop(L, list->base);
+}
