@@ -18,6 +18,16 @@ static const struct {
     {"eg_query_def", sizeof(eg_query_def)},
     {"eg_drain_op", sizeof(eg_drain_op)},
     {"eg_stage_state", sizeof(eg_stage_state)},
+    {"eg_limits", sizeof(eg_limits)},
+    {"eg_snap_error", sizeof(eg_snap_error)},
+    {"eg_snap_prelude", sizeof(eg_snap_prelude)},
+    {"eg_snap_component", sizeof(eg_snap_component)},
+    {"eg_snap_record", sizeof(eg_snap_record)},
+    {"eg_snap_column", sizeof(eg_snap_column)},
+    {"eg_snap_entry", sizeof(eg_snap_entry)},
+    {"eg_save_column", sizeof(eg_save_column)},
+    {"eg_load_map", sizeof(eg_load_map)},
+    {"eg_load_column", sizeof(eg_load_column)},
 };
 
 uint32_t eg_abi_version(void)

@@ -10,6 +10,7 @@
 #include "include/eg_types.h"
 
 #include "include/eg_cmd.h"
+#include "include/eg_io.h"
 #include "include/eg_query.h"
 #include "include/eg_snapshot.h"
 #include "include/eg_world.h"

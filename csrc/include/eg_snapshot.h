@@ -227,9 +227,10 @@ EG_API void eg_load_clash(const eg_load *l, uint32_t *index, uint32_t *from,
                           uint32_t *to);
 /** Keeps the new content; the old storage serves the next load. */
 EG_API void eg_load_commit(eg_world *w);
-/** Puts the old content back. Neither allocates nor fails. Staged work of the
- *  load is forgotten. */
-EG_API void eg_load_rollback(eg_world *w);
+/** Puts the old content back, when there is any, and drops archetypes with ids
+ *  above `mark`, which must have no rows then. Neither allocates nor fails.
+ *  Staged work of the load is forgotten. */
+EG_API void eg_load_rollback(eg_world *w, uint32_t mark);
 /** Frees a job. NULL is ignored. */
 EG_API void eg_load_free(eg_load *l);
 

@@ -11,6 +11,8 @@
 #include <string.h>
 
 #include "core/base/eg_alloc.h"
+#include "core/snap/eg_reader.h"
+#include "core/snap/eg_writer.h"
 
 #define SCRATCH_TYPE "engram.scratch"
 #define WALKER_TYPE "engram.walker"
@@ -220,6 +222,38 @@ void eg_lua_push_ctype(lua_State *L, int index)
     lua_call(L, 1, 1);
 }
 
+/* ---- numbers for generated code ---------------------------------------- */
+
+/* Generated writers and readers call these two through FFI. A trace cannot
+ * choose between int32 and double without forking, and a row of n fields of
+ * both kinds would have 2^n traces; one call has none. */
+typedef struct number_calls {
+    /* Writes v, canonical, into up to 9 bytes. Returns how many it took. */
+    int32_t (*put)(uint8_t *p, double v);
+    /* The number whose tag is at p, where 9 bytes can be read; NaN for every
+     * kind of damage, besides NaN itself. */
+    double (*get)(const uint8_t *p);
+} number_calls;
+
+static int32_t put_number(uint8_t *p, double v)
+{
+    egi_writer w;
+
+    egi_writer_init(&w, p, 9);
+    egi_put_number(&w, v);
+    return (int32_t)egi_writer_size(&w);
+}
+
+static double get_number(const uint8_t *p)
+{
+    static const egi_head nan = {EGI_TAG_DOUBLE, 0, 0, 0, 0, EGI_NAN64};
+    egi_reader r;
+    double v;
+
+    egi_reader_init(&r, p, 9);
+    return egi_read_number(&r, &v) == EG_OK ? v : egi_head_number(&nan);
+}
+
 /* ---- opening ----------------------------------------------------------- */
 
 static int scratch_gc(lua_State *L)
@@ -304,7 +338,13 @@ void eg_lua_open_codec(lua_State *L)
         {NULL, NULL},
     };
 
+    number_calls *numbers;
+
     luaL_checkstack(L, 12, "codec");
+    numbers = lua_newuserdata(L, sizeof *numbers);
+    numbers->put = put_number;
+    numbers->get = get_number;
+    lua_setfield(L, -2, "numbers");
     new_type(L, SCRATCH_TYPE, scratch_gc);
     lua_pop(L, 1);
     new_support(L);

@@ -358,8 +358,12 @@ uint32_t eg_load_hosted(const eg_load *l, const eg_load_column **out);
 void eg_load_clash(const eg_load *l, uint32_t *index, uint32_t *from,
                           uint32_t *to);
 void eg_load_commit(eg_world *w);
-void eg_load_rollback(eg_world *w);
+void eg_load_rollback(eg_world *w, uint32_t mark);
 void eg_load_free(eg_load *l);
+
+int eg_file_replace(const char *path, const void *data, size_t len,
+                           const char **step, int *os);
+void eg_os_text(int os, char *to, size_t cap);
 ]=])
 end
 

@@ -78,6 +78,13 @@ function M.message(code)
   return MESSAGES[tonumber(code)] or "error " .. tostring(code)
 end
 
+--- Text of a system error number.
+function M.osMessage(number)
+  local text = ffi.new("char[256]")
+  M.C.eg_os_text(number, text, 256)
+  return ffi.string(text)
+end
+
 --- An id in decimal digits; other numbers as Lua writes them.
 function M.idText(id)
   if id == math.floor(id) and math.abs(id) < 2 ^ 63 then

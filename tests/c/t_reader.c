@@ -116,7 +116,7 @@ static void everything_cut_short_is_truncated(void **state)
     static const char *const values[] = {
         "\x06\x01\x02\x03\x04", "\x07\x01\x02\x03\x04\x05\x06\x07\x08",
         "\x10\x01\x02\x03\x04\x05\x06\x07\x08", "\x25hello",
-        "\xe0\x01" "x",
+        "\xe0\x01\x78",
     };
     static const size_t lengths[] = {5, 9, 9, 6, 3};
 

@@ -139,8 +139,9 @@ static int read_value(eg_load *l, egi_reader *r, egi_head *value)
             if (egi_read_head(r, value) != EG_OK)
                 return r->error;
             found = 1;
-            if (value->tag == EGI_TAG_STRING || value->slots > 0 ||
-                value->pairs > 0)
+            if (value->tag == EGI_TAG_STRING ||
+                (value->tag >= EGI_TAG_TABLE &&
+                 value->tag <= EGI_TAG_TABLE_LAST))
                 return egi_load_fail(l, EG_ESCHEMA, at,
                                      "a scalar's value has another type");
         } else if (egi_value_skip(r, &l->snap->walker) != EG_OK) {

@@ -162,13 +162,9 @@ int eg_load_begin(eg_world *w, eg_snap *snap, const eg_load_map *map,
         if (code == EG_OK) {
             swap(w);
             w->loading = 1;
-            w->loading_mark = mark;
             code = build(*job);
             if (code == EG_OK && (flags & EG_LOAD_COPY))
                 code = keep_hosted(*job);
-            if (code != EG_OK) {
-                eg_load_rollback(w);
-            }
         }
         egi_load_ways_fini(*job);
         if (err != NULL) {
@@ -176,8 +172,8 @@ int eg_load_begin(eg_world *w, eg_snap *snap, const eg_load_map *map,
             err->code = code;
         }
     }
-    if (code != EG_OK)
-        drop_archetypes(w, mark);
+    if (code != EG_OK && code != EG_EBUSY)
+        eg_load_rollback(w, mark);
     return code;
 }
 
@@ -200,16 +196,16 @@ void eg_load_commit(eg_world *w)
     w->loading = 0;
 }
 
-void eg_load_rollback(eg_world *w)
+void eg_load_rollback(eg_world *w, uint32_t mark)
 {
-    if (!w->loading)
-        return;
-    if (w->cmd_clear != NULL)
-        w->cmd_clear(w);
-    swap(w);
-    w->loading = 0;
-    for (uint32_t id = w->loading_mark + 1; id <= w->archetype_count; id++)
-        if (w->spare->rows[id].capacity > 0)
-            w->spare->rows[id].ids[0] = 0.0;
-    drop_archetypes(w, w->loading_mark);
+    if (w->loading) {
+        if (w->cmd_clear != NULL)
+            w->cmd_clear(w);
+        swap(w);
+        w->loading = 0;
+        for (uint32_t id = mark + 1; id <= w->archetype_count; id++)
+            if (w->spare->rows[id].capacity > 0)
+                w->spare->rows[id].ids[0] = 0.0;
+    }
+    drop_archetypes(w, mark);
 }

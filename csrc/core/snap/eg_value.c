@@ -419,7 +419,7 @@ static int walk_next(walk *k)
             f->slots -= n;
             k->owed -= n;
         }
-        if (f->slots == 0 && f->pairs_all <= SMALL)
+        if (f->slots == 0 && f->pairs > 0 && f->pairs_all <= SMALL)
             run_pairs(k, f);
         if (f->slots > 0) {
             f->slots--;

@@ -104,7 +104,6 @@ struct eg_world {
     egi_content *now;                 /* the one in force */
     egi_content *spare;               /* the other one: storage for loads */
     uint32_t touched;                 /* first of the list, 0 empty */
-    uint32_t loading_mark;            /* highest archetype id before a load */
     int loading;                      /* a load is between begin and end */
     double empty[2];                  /* ids of archetypes without storage */
     egi_cmd *cmd;                     /* staged changes, made on first use */

@@ -82,23 +82,29 @@ local function fitHostColumn(store, at, count, capacity)
 end
 
 --- Reads addresses and capacity of an archetype again.
-function M.refresh(world, arch)
+function M.readdress(world, arch)
   local at, stores, c = arch.id, world._stores, world._c
   C.eg_archetype_read(c, at, view)
-  local capacity = view.capacity
-  local grown = capacity ~= arch._capacity
   arch.entities = view.entities
-  arch._capacity = capacity
-  local count = tonumber(view.entities[0])
+  arch._capacity = view.capacity
   local components = arch._ids
   for i = 1, #components do
     local store = stores[components[i]]
-    if store.storage == M.HOST then
-      if grown or not store[at] then
-        fitHostColumn(store, at, count, capacity)
-      end
-    elseif store.storage ~= M.TAG then
+    if store.pointer then
       store[at] = cast(store.pointer, C.eg_archetype_column(c, at, store.id))
+    end
+  end
+end
+
+--- The same, and fits the Lua columns to the capacity.
+function M.refresh(world, arch)
+  local before, at = arch._capacity, arch.id
+  M.readdress(world, arch)
+  local capacity, count = arch._capacity, tonumber(arch.entities[0])
+  for i = 1, arch._hostCount do
+    local store = arch._host[i]
+    if capacity ~= before or not store[at] then
+      fitHostColumn(store, at, count, capacity)
     end
   end
 end

@@ -301,4 +301,13 @@ World.defer, World.commit, World.unwind = drain.defer, drain.commit,
   drain.unwind
 World.query, World.newQuery = query.new, query.new
 
+-- Snapshots are half of the library and not needed by every script.
+function World:saveSnapshot(options)
+  return require("engram.snapshot.save").saveSnapshot(self, options)
+end
+
+function World:loadSnapshot(src, options)
+  return require("engram.snapshot.load").loadSnapshot(self, src, options)
+end
+
 return M
