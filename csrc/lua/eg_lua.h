@@ -29,13 +29,13 @@ typedef struct eg_scratch {
 } eg_scratch;
 
 /* One key of a table that is being put in canonical order. Its string lives
- * as long as the Lua value at place `at`. */
+ * as long as the key is kept at place `at`. */
 typedef struct eg_lua_key {
     double number;      /* a number; 0 or 1 for a boolean */
     const char *bytes;  /* a string */
     size_t len;
     int type;
-    uint32_t at;        /* 1-based place among the keys as collected */
+    uint32_t at;        /* 1-based place among the entries as collected */
 } eg_lua_key;
 
 /* The keys of all tables on the way to the value being written. */
@@ -53,13 +53,14 @@ typedef struct eg_lua_box {
     eg_lua_keys keys;
 } eg_lua_box;
 
-/* The collected keys of one table. */
+/* The collected entries of one table. Key and value of entry `at` are number
+ * 2 at - 1 and 2 at of the stack slots above `base`, or of the table `aux`. */
 typedef struct eg_lua_list {
-    uint32_t first;     /* in eg_lua_keys */
+    uint32_t first;     /* of its keys in eg_lua_keys */
     uint32_t count;
-    int base;           /* stack slot below the first key */
-    int aux;            /* stack slot of a table of the keys; 0: on the stack */
-    int sequence;       /* the keys are 1 .. count, and left unsorted */
+    int base;
+    int aux;            /* stack slot, or 0 */
+    int sequence;       /* the keys are 1 .. count; then no entries are kept */
 } eg_lua_list;
 
 /* One table on the way from the root to the value being written. Its current
@@ -101,16 +102,13 @@ void eg_lua_push_int64(lua_State *L, uint32_t tag, uint64_t bits);
 /* (S) Pushes the type of a cdata in words: ctype<struct point>. */
 void eg_lua_push_ctype(lua_State *L, int index);
 
-/* Collects the own keys of the table in stack slot t, which is the top, and
- * sorts them unless they are 1 .. n. `skip` leaves out componentType. The keys
- * stay above t until eg_lua_drop_keys. Returns 0 or enum eg_lua_collected; an
- * error of the first two kinds leaves the key in question on top. */
+/* Collects the own entries of the table in stack slot t, keys sorted. `skip`
+ * leaves out componentType. They stay above the present top, the base of the
+ * list, until eg_lua_drop_keys. Returns 0 or enum eg_lua_collected; an error
+ * of the first two kinds leaves the key in question second from the top. */
 int eg_lua_collect_keys(lua_State *L, eg_lua_keys *keys, int t, int skip,
                         eg_lua_list *list);
-void eg_lua_sort_keys(eg_lua_key *keys, size_t count);
-/* Pushes the key that the entry stands for. */
-void eg_lua_push_key(lua_State *L, const eg_lua_list *list, uint32_t at);
-/* Forgets the keys of the list collected last; the stack is cut to its base. */
+/* Forgets the list collected last; the stack is cut to its base. */
 void eg_lua_drop_keys(lua_State *L, eg_lua_keys *keys,
                       const eg_lua_list *list);
 /* 1 for the string componentType. */

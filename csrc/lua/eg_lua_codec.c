@@ -237,21 +237,38 @@ typedef struct number_calls {
 
 static int32_t put_number(uint8_t *p, double v)
 {
-    egi_writer w;
+    uint64_t bits;
 
-    egi_writer_init(&w, p, 9);
-    egi_put_number(&w, v);
-    return (int32_t)egi_writer_size(&w);
+    if (v >= -2147483648.0 && v <= 2147483647.0) {
+        int32_t whole = (int32_t)v;
+
+        memcpy(&bits, &v, sizeof bits);
+        if ((double)whole == v && bits != UINT64_C(1) << 63) {
+            p[0] = EGI_TAG_INT32;
+            memcpy(p + 1, &whole, sizeof whole);
+            return 5;
+        }
+    }
+    memcpy(&bits, &v, sizeof bits);
+    if (egi_is_nan64(bits))
+        bits = EGI_NAN64;
+    p[0] = EGI_TAG_DOUBLE;
+    memcpy(p + 1, &bits, sizeof bits);
+    return 9;
 }
 
 static double get_number(const uint8_t *p)
 {
-    static const egi_head nan = {EGI_TAG_DOUBLE, 0, 0, 0, 0, EGI_NAN64};
-    egi_reader r;
+    uint64_t bits;
     double v;
 
-    egi_reader_init(&r, p, 9);
-    return egi_read_number(&r, &v) == EG_OK ? v : egi_head_number(&nan);
+    if (p[0] == EGI_TAG_INT32)
+        return (double)(int32_t)egi_load_u32(p + 1);
+    bits = egi_load_u64(p + 1);
+    if (egi_is_nan64(bits))
+        bits = EGI_NAN64;
+    memcpy(&v, &bits, sizeof v);
+    return v;
 }
 
 /* ---- opening ----------------------------------------------------------- */

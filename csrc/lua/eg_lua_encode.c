@@ -4,18 +4,15 @@
  * The output is canonical: equal values give equal bytes, whatever the order
  * in which keys were inserted. Tables are walked with lua_next and read raw;
  * no metamethod runs. Finalizers may, because walking can allocate, and may
- * change the very table that is being written: the outcome is then either
- * state of it or an error.
+ * change the very table that is being written: the outcome is then one state
+ * of it or the other.
  *
  * This file writes one value; eg_lua_encode_rows.c has the entry points. */
 #include "lua/eg_lua_encode.h"
 
 #include <string.h>
 
-enum {
-    LEVEL_SLOTS = 8,       /* stack slots of one level, its keys aside */
-    SEQUENCE_MAX = 1 << 27 /* the host's arrays end before */
-};
+enum { LEVEL_SLOTS = 8 }; /* stack slots of one level, its keys aside */
 
 int eg_lua_fail(eg_lua_encoder *e, int code, const char *message)
 {
@@ -41,7 +38,9 @@ int eg_lua_room_slow(eg_lua_encoder *e, size_t n)
 
 static int write_number(eg_lua_encoder *e, double v)
 {
-    int rc = eg_lua_room(e, egi_size_number(v));
+    /* The exact size matters at the limit only. */
+    size_t n = e->out.capacity - e->out.pos >= 9 ? 9 : egi_size_number(v);
+    int rc = eg_lua_room(e, n);
 
     if (rc == 0)
         egi_put_number(&e->out, v);
@@ -70,33 +69,26 @@ int eg_lua_write_hash_head(eg_lua_encoder *e, uint32_t pairs)
 {
     int rc = eg_lua_room(e, egi_size_hash(pairs));
 
-    if (rc == 0)
+    if (rc == 0 && pairs == 0)
+        egi_put_empty_table(&e->out);
+    else if (rc == 0)
         egi_put_hash(&e->out, pairs);
     return rc;
 }
 
-static int write_empty(eg_lua_encoder *e)
-{
-    int rc = eg_lua_room(e, egi_size_hash(0));
-
-    if (rc == 0)
-        egi_put_empty_table(&e->out);
-    return rc;
-}
-
-/* The value on top is nothing that has a tag of its own. */
-static int write_cdata(eg_lua_encoder *e)
+/* A value of a type that has no tag of its own. */
+static int write_cdata(eg_lua_encoder *e, int slot)
 {
     lua_State *L = e->L;
     uint64_t bits;
-    int tag = eg_lua_get_int64(L, lua_gettop(L), &bits);
+    int tag = eg_lua_get_int64(L, slot, &bits);
     int rc;
 
     if (tag == 0) {
-        if (strcmp(luaL_typename(L, -1), "cdata") == 0)
-            eg_lua_push_ctype(L, -1);
+        if (strcmp(luaL_typename(L, slot), "cdata") == 0)
+            eg_lua_push_ctype(L, slot);
         else
-            lua_pushfstring(L, "a %s", luaL_typename(L, -1));
+            lua_pushfstring(L, "a %s", luaL_typename(L, slot));
         lua_pushfstring(L, "%s cannot be saved", lua_tostring(L, -1));
         return EG_LUA_UNSUPPORTED;
     }
@@ -110,9 +102,9 @@ static int write_cdata(eg_lua_encoder *e)
 
 /* ---- tables ------------------------------------------------------------ */
 
-int eg_lua_open_level(eg_lua_encoder *e)
+int eg_lua_open_level(eg_lua_encoder *e, int slot)
 {
-    const void *table = lua_topointer(e->L, -1);
+    const void *table = lua_topointer(e->L, slot);
     eg_lua_level *level;
 
     for (int i = 0; i < e->depth; i++) {
@@ -136,30 +128,13 @@ int eg_lua_fail_keys(eg_lua_encoder *e, int rc)
     if (rc == EG_LUA_KEY_MEMORY)
         return eg_lua_fail(e, EG_LUA_MEMORY, "not enough memory");
     if (rc == EG_LUA_KEY_RESERVED) {
-        e->levels[e->depth - 1].key = lua_gettop(L);
+        e->levels[e->depth - 1].key = lua_gettop(L) - 1;
         return eg_lua_fail(e, EG_LUA_UNSUPPORTED,
                            "keys that begin with " EGI_KEY_RESERVED
                            " are reserved");
     }
-    lua_pushfstring(L, "a %s as a key cannot be saved", luaL_typename(L, -1));
+    lua_pushfstring(L, "a %s as a key cannot be saved", luaL_typename(L, -2));
     return EG_LUA_UNSUPPORTED;
-}
-
-int eg_lua_write_field(eg_lua_encoder *e, int t)
-{
-    lua_State *L = e->L;
-    int rc;
-
-    e->levels[e->depth - 1].key = lua_gettop(L);
-    lua_pushvalue(L, -1);
-    lua_rawget(L, t);
-    if (lua_isnil(L, -1))
-        return eg_lua_fail(e, EG_LUA_UNSUPPORTED,
-                           "changed while it was being saved");
-    rc = eg_lua_write_value(e);
-    if (rc == 0)
-        lua_pop(L, 2);
-    return rc;
 }
 
 static int write_key(eg_lua_encoder *e, const eg_lua_key *key)
@@ -174,37 +149,46 @@ static int write_key(eg_lua_encoder *e, const eg_lua_key *key)
     }
 }
 
-int eg_lua_write_pairs(eg_lua_encoder *e, int t, const eg_lua_list *list,
-                       uint32_t from, uint32_t count)
-{
-    for (uint32_t i = from; i < from + count; i++) {
-        /* By index: nested tables make the array move. */
-        const eg_lua_key *key = &e->box->keys.items[list->first + i];
-        int rc = write_key(e, key);
-
-        if (rc != 0)
-            return rc;
-        eg_lua_push_key(e->L, list, key->at);
-        rc = eg_lua_write_field(e, t);
-        if (rc != 0)
-            return rc;
-    }
-    return 0;
-}
-
-static int write_sequence(eg_lua_encoder *e, int t, uint32_t n)
+int eg_lua_write_entry(eg_lua_encoder *e, const eg_lua_list *list,
+                       const eg_lua_key *key)
 {
     lua_State *L = e->L;
     eg_lua_level *level = &e->levels[e->depth - 1];
+    int slot = list->base + 2 * (int)key->at;
+    int rc;
+
+    if (list->aux == 0) {
+        level->key = slot - 1;
+        rc = write_key(e, key);
+        return rc == 0 ? eg_lua_write_value(e, slot, lua_type(L, slot)) : rc;
+    }
+    lua_rawgeti(L, list->aux, 2 * (int)key->at - 1);
+    lua_rawgeti(L, list->aux, 2 * (int)key->at);
+    slot = lua_gettop(L);
+    level->key = slot - 1;
+    rc = write_key(e, key);
+    if (rc == 0)
+        rc = eg_lua_write_value(e, slot, lua_type(L, slot));
+    if (rc == 0)
+        lua_pop(L, 2);
+    return rc;
+}
+
+int eg_lua_write_sequence(eg_lua_encoder *e, int t, uint32_t n)
+{
+    lua_State *L = e->L;
+    eg_lua_level *level = &e->levels[e->depth - 1];
+    int slot = lua_gettop(L) + 1;
     int rc = eg_lua_room(e, egi_size_array(n));
 
     if (rc != 0)
         return rc;
     egi_put_array(&e->out, n);
+    level->key = 0;
     for (uint32_t i = 1; i <= n; i++) {
         level->index = i;
         lua_rawgeti(L, t, (int)i);
-        rc = eg_lua_write_value(e);
+        rc = eg_lua_write_value(e, slot, lua_type(L, slot));
         if (rc != 0)
             return rc;
         lua_pop(L, 1);
@@ -212,80 +196,58 @@ static int write_sequence(eg_lua_encoder *e, int t, uint32_t n)
     return 0;
 }
 
-/* n when lua_next gives the keys 1 .. n in this order and no others, as it
- * does for tables built as lists; else 0. */
-static uint32_t sequence_length(lua_State *L, int t)
-{
-    uint32_t n = 0;
-
-    lua_pushnil(L);
-    while (lua_next(L, t) != 0) {
-        lua_pop(L, 1);
-        if (n == SEQUENCE_MAX || lua_type(L, -1) != LUA_TNUMBER ||
-            lua_tonumber(L, -1) != (double)(n + 1)) {
-            lua_pop(L, 1);
-            return 0;
-        }
-        n++;
-    }
-    return n;
-}
-
-int eg_lua_write_entries(eg_lua_encoder *e, int skip)
+/* Writes all entries of the table in slot t, whose level is open. */
+static int write_entries(eg_lua_encoder *e, int t)
 {
     lua_State *L = e->L;
-    int t = lua_gettop(L);
-    uint32_t n = sequence_length(L, t);
+    eg_lua_keys *keys = &e->box->keys;
     eg_lua_list list;
-    int rc;
+    int rc = eg_lua_collect_keys(L, keys, t, 0, &list);
 
-    if (n != 0)
-        return write_sequence(e, t, n);
-    rc = eg_lua_collect_keys(L, &e->box->keys, t, skip, &list);
     if (rc != 0)
         return eg_lua_fail_keys(e, rc);
-    if (list.count == 0) {
-        rc = write_empty(e);
-    } else if (list.sequence) {
-        rc = write_sequence(e, t, list.count);
-    } else {
+    if (list.sequence)
+        rc = eg_lua_write_sequence(e, t, list.count);
+    else
         rc = eg_lua_write_hash_head(e, list.count);
-        if (rc == 0)
-            rc = eg_lua_write_pairs(e, t, &list, 0, list.count);
+    for (uint32_t i = 0; i < list.count && !list.sequence && rc == 0; i++) {
+        /* A copy: nested tables make the array move. */
+        eg_lua_key key = keys->items[list.first + i];
+
+        rc = eg_lua_write_entry(e, &list, &key);
     }
     if (rc == 0)
-        eg_lua_drop_keys(L, &e->box->keys, &list);
+        eg_lua_drop_keys(L, keys, &list);
     return rc;
 }
 
-int eg_lua_write_value(eg_lua_encoder *e)
+int eg_lua_write_value(eg_lua_encoder *e, int slot, int type)
 {
-    lua_State *L = e->L;
     const char *bytes;
     size_t len;
     int rc;
 
-    switch (lua_type(L, -1)) {
+    switch (type) {
+    case LUA_TNUMBER:
+        return write_number(e, lua_tonumber(e->L, slot));
+    case LUA_TSTRING:
+        bytes = lua_tolstring(e->L, slot, &len);
+        return eg_lua_write_string(e, bytes, len);
+    case LUA_TBOOLEAN:
+        return write_bool(e, lua_toboolean(e->L, slot));
+    case LUA_TTABLE:
+        rc = eg_lua_open_level(e, slot);
+        if (rc == 0)
+            rc = write_entries(e, slot);
+        if (rc == 0)
+            e->depth--;
+        return rc;
     case LUA_TNIL:
         rc = eg_lua_room(e, EGI_SIZE_NIL);
         if (rc == 0)
             egi_put_nil(&e->out);
         return rc;
-    case LUA_TBOOLEAN:
-        return write_bool(e, lua_toboolean(L, -1));
-    case LUA_TNUMBER:
-        return write_number(e, lua_tonumber(L, -1));
-    case LUA_TSTRING:
-        bytes = lua_tolstring(L, -1, &len);
-        return eg_lua_write_string(e, bytes, len);
-    case LUA_TTABLE:
-        rc = eg_lua_open_level(e);
-        if (rc == 0)
-            rc = eg_lua_write_entries(e, 0);
-        if (rc == 0)
-            e->depth--;
-        return rc;
     default:
-        return write_cdata(e);
+        return write_cdata(e, slot);
     }
 }

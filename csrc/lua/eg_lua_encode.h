@@ -41,20 +41,16 @@ static inline int eg_lua_room(eg_lua_encoder *e, size_t n)
 
 int eg_lua_write_string(eg_lua_encoder *e, const char *bytes, size_t len);
 int eg_lua_write_hash_head(eg_lua_encoder *e, uint32_t pairs);
-/* Writes the value on top of the stack and leaves it there. */
-int eg_lua_write_value(eg_lua_encoder *e);
+/* Writes the value in a stack slot. `type` is its lua_type. */
+int eg_lua_write_value(eg_lua_encoder *e, int slot, int type);
 
-/* Enters the table on top of the stack; e->depth-- leaves it. */
-int eg_lua_open_level(eg_lua_encoder *e);
-/* Writes all entries of that table, the stack top. `skip`: of a component
- * instance, whose key componentType is left out. */
-int eg_lua_write_entries(eg_lua_encoder *e, int skip);
-/* Writes the value that the key on top has in the table of slot t. The key
- * has been written; it is popped. */
-int eg_lua_write_field(eg_lua_encoder *e, int t);
-/* Writes the `count` entries of a list that begin with number `from`. */
-int eg_lua_write_pairs(eg_lua_encoder *e, int t, const eg_lua_list *list,
-                       uint32_t from, uint32_t count);
+/* Enters the table in a stack slot; e->depth-- leaves it. */
+int eg_lua_open_level(eg_lua_encoder *e, int slot);
+/* Writes the array 1 .. n of the table in slot t. */
+int eg_lua_write_sequence(eg_lua_encoder *e, int t, uint32_t n);
+/* Writes one entry of the innermost level: key and value. */
+int eg_lua_write_entry(eg_lua_encoder *e, const eg_lua_list *list,
+                       const eg_lua_key *key);
 /* Turns a result of eg_lua_collect_keys into a failure. */
 int eg_lua_fail_keys(eg_lua_encoder *e, int rc);
 

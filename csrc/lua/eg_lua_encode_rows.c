@@ -18,164 +18,182 @@ static const char *const failure_codes[] = {
     "", "unsupported", "cycle", "depth", "limit", "memory",
 };
 
-/* The declared fields of a row's component. */
+enum { QUICK_FIELDS = 64 }; /* rows with more take the general way */
+
+/* The declared fields of a component. The quick way knows them as pointers:
+ * equal strings are one string in the host. Their slots keep them alive. */
 typedef struct field_list {
     int names; /* stack slot of the array of names; 0: none */
     int count;
+    int first; /* stack slot of the first name; 0: not quick */
+    const char *bytes[QUICK_FIELDS];
+    size_t lens[QUICK_FIELDS];
 } field_list;
 
-/* ---- rows with fields -------------------------------------------------- */
+/* ---- one row ----------------------------------------------------------- */
 
-/* Fields that the table in slot t has. */
-static uint32_t count_present(lua_State *L, int t, const field_list *fields)
+/* Takes the names from the array in slot `names`. */
+static void open_fields(lua_State *L, int names, field_list *fields)
 {
-    uint32_t n = 0;
+    int quick;
 
-    for (int i = 1; i <= fields->count; i++) {
-        lua_rawgeti(L, fields->names, i);
-        lua_rawget(L, t);
-        n += !lua_isnil(L, -1);
-        lua_pop(L, 1);
-    }
-    return n;
-}
+    luaL_checktype(L, names, LUA_TTABLE);
+    fields->names = names;
+    fields->count = (int)lua_objlen(L, names);
+    fields->first = 0;
+    quick = fields->count > 0 && fields->count <= QUICK_FIELDS;
+    luaL_checkstack(L, 2 * QUICK_FIELDS + 8, "fields");
+    for (int i = 0; i < fields->count; i++) {
+        size_t len;
+        const char *bytes;
 
-/* Own keys of the table in slot t but componentType; stops above `enough`. */
-static uint32_t count_own(lua_State *L, int t, uint32_t enough)
-{
-    uint32_t n = 0;
-
-    lua_pushnil(L);
-    while (lua_next(L, t) != 0) {
-        lua_pop(L, 1);
-        n += !eg_lua_is_type_key(L, -1);
-        if (n > enough) {
+        lua_rawgeti(L, names, i + 1);
+        luaL_argcheck(L, lua_type(L, -1) == LUA_TSTRING, names,
+                      "array of names expected");
+        bytes = lua_tolstring(L, -1, &len);
+        /* A reserved name is reported where all keys are looked at. */
+        quick = quick && !eg_lua_is_reserved(bytes, len);
+        if (!quick) {
             lua_pop(L, 1);
-            break;
-        }
-    }
-    return n;
-}
-
-static int is_declared(lua_State *L, const field_list *fields,
-                       const eg_lua_key *key)
-{
-    for (int i = 1; i <= fields->count; i++) {
-        const char *name;
-
-        lua_rawgeti(L, fields->names, i);
-        name = lua_tostring(L, -1);
-        lua_pop(L, 1);
-        if (key->bytes == name) /* equal strings are one in the host */
-            return 1;
-    }
-    return 0;
-}
-
-/* Keeps those keys of a sorted list that are not declared, in their order.
- * Returns how many. */
-static uint32_t keep_others(lua_State *L, eg_lua_keys *keys,
-                            const field_list *fields, const eg_lua_list *list)
-{
-    eg_lua_key *items = keys->items + list->first;
-    uint32_t kept = 0;
-
-    for (uint32_t i = 0; i < list->count; i++) {
-        if (items[i].type != LUA_TSTRING || !is_declared(L, fields, &items[i]))
-            items[kept++] = items[i];
-    }
-    return kept;
-}
-
-/* Writes the declared field whose name is on top, and pops that. */
-static int write_declared(eg_lua_encoder *e, int t)
-{
-    size_t len;
-    const char *name = lua_tolstring(e->L, -1, &len);
-    int rc;
-
-    if (eg_lua_is_reserved(name, len))
-        return eg_lua_fail_keys(e, EG_LUA_KEY_RESERVED);
-    rc = eg_lua_write_string(e, name, len);
-    return rc == 0 ? eg_lua_write_field(e, t) : rc;
-}
-
-/* Writes the `present` declared fields that the table in slot t has. */
-static int write_fields(eg_lua_encoder *e, int t, const field_list *fields,
-                        uint32_t present)
-{
-    lua_State *L = e->L;
-
-    for (int i = 1; i <= fields->count; i++) {
-        int rc;
-
-        lua_rawgeti(L, fields->names, i);
-        lua_pushvalue(L, -1);
-        lua_rawget(L, t);
-        if (lua_isnil(L, -1)) {
-            lua_pop(L, 2);
             continue;
         }
-        lua_pop(L, 1);
-        rc = write_declared(e, t);
-        if (rc != 0)
-            return rc;
-        present--;
+        fields->bytes[i] = bytes;
+        fields->lens[i] = len;
     }
-    if (present != 0) /* the head has another count */
-        return eg_lua_fail(e, EG_LUA_UNSUPPORTED,
-                           "changed while it was being saved");
+    if (quick)
+        fields->first = lua_gettop(L) - fields->count + 1;
+}
+
+/* Sorts the values of the row in slot t, the top, into slots above it, one per
+ * field. Returns how many there are, or -1 when there are other keys. */
+static int sort_values(lua_State *L, int t, const field_list *fields)
+{
+    int present = 0;
+
+    lua_settop(L, t + fields->count);
+    lua_pushnil(L);
+    while (lua_next(L, t) != 0) {
+        const char *bytes = NULL;
+        int i = fields->count;
+
+        if (lua_type(L, -2) == LUA_TSTRING) {
+            bytes = lua_tolstring(L, -2, NULL);
+            for (i = 0; i < fields->count && fields->bytes[i] != bytes; i++)
+                continue;
+        }
+        if (i < fields->count) {
+            lua_replace(L, t + 1 + i);
+            present++;
+        } else if (eg_lua_is_type_key(L, -2)) {
+            lua_pop(L, 1);
+        } else {
+            return -1;
+        }
+    }
+    return present;
+}
+
+/* Writes the row in slot t if it has declared keys only, and some of them.
+ * Else *done is 0. */
+static int write_quick(eg_lua_encoder *e, int t, const field_list *fields,
+                       int *done)
+{
+    lua_State *L = e->L;
+    int present = sort_values(L, t, fields);
+    int rc;
+
+    *done = present > 0;
+    if (present <= 0)
+        return 0;
+    rc = eg_lua_write_hash_head(e, (uint32_t)present);
+    for (int i = 0; i < fields->count && rc == 0; i++) {
+        int type = lua_type(L, t + 1 + i);
+
+        if (type == LUA_TNIL)
+            continue;
+        e->levels[0].key = fields->first + i;
+        rc = eg_lua_write_string(e, fields->bytes[i], fields->lens[i]);
+        if (rc == 0)
+            rc = eg_lua_write_value(e, t + 1 + i, type);
+    }
+    return rc;
+}
+
+/* Writes the entry with this name, if there is one, and marks it as done. */
+static int write_named(eg_lua_encoder *e, const eg_lua_list *list,
+                       const char *name)
+{
+    for (uint32_t i = 0; i < list->count; i++) {
+        eg_lua_key key = e->box->keys.items[list->first + i];
+
+        if (key.type == LUA_TSTRING && key.bytes == name) {
+            e->box->keys.items[list->first + i].type = LUA_TNONE;
+            return eg_lua_write_entry(e, list, &key);
+        }
+    }
     return 0;
 }
 
-/* A row with keys besides the `present` declared ones. */
-static int write_mixed(eg_lua_encoder *e, int t, const field_list *fields,
-                       uint32_t present)
+/* Writes the entries of a list: declared fields in declared order, then all
+ * others in canonical order. */
+static int write_ordered(eg_lua_encoder *e, const eg_lua_list *list,
+                         const field_list *fields)
+{
+    lua_State *L = e->L;
+    int rc = eg_lua_write_hash_head(e, list->count);
+
+    for (int i = 1; i <= fields->count && rc == 0; i++) {
+        lua_rawgeti(L, fields->names, i);
+        rc = write_named(e, list, lua_tostring(L, -1));
+        if (rc == 0)
+            lua_pop(L, 1);
+    }
+    for (uint32_t i = 0; i < list->count && rc == 0; i++) {
+        eg_lua_key key = e->box->keys.items[list->first + i];
+
+        if (key.type != LUA_TNONE)
+            rc = eg_lua_write_entry(e, list, &key);
+    }
+    return rc;
+}
+
+static int write_general(eg_lua_encoder *e, int t, const field_list *fields)
 {
     lua_State *L = e->L;
     eg_lua_keys *keys = &e->box->keys;
     eg_lua_list list;
-    uint32_t others;
-    int rc = eg_lua_collect_keys(L, keys, t, 1, &list);
+    int rc;
 
+    lua_settop(L, t);
+    rc = eg_lua_collect_keys(L, keys, t, 1, &list);
     if (rc != 0)
         return eg_lua_fail_keys(e, rc);
-    others = keep_others(L, keys, fields, &list);
-    rc = eg_lua_write_hash_head(e, present + others);
-    if (rc == 0)
-        rc = write_fields(e, t, fields, present);
-    if (rc == 0)
-        rc = eg_lua_write_pairs(e, t, &list, 0, others);
+    if (list.sequence)
+        rc = eg_lua_write_sequence(e, t, list.count);
+    else
+        rc = write_ordered(e, &list, fields);
     if (rc == 0)
         eg_lua_drop_keys(L, keys, &list);
     return rc;
 }
 
-/* Writes the instance on top of the stack, and leaves it there. */
+/* Writes the instance on top of the stack. */
 static int write_row(eg_lua_encoder *e, const field_list *fields)
 {
     lua_State *L = e->L;
     int t = lua_gettop(L);
-    uint32_t present;
+    int done = 0;
     int rc;
 
-    if (!lua_istable(L, t)) {
+    if (lua_type(L, t) != LUA_TTABLE) {
         lua_pushfstring(L, "table expected, got %s", luaL_typename(L, t));
         return EG_LUA_UNSUPPORTED;
     }
-    rc = eg_lua_open_level(e);
-    if (rc != 0)
-        return rc;
-    present = count_present(L, t, fields);
-    if (present == 0) {
-        rc = eg_lua_write_entries(e, 1);
-    } else if (count_own(L, t, present) > present) {
-        rc = write_mixed(e, t, fields, present);
-    } else {
-        rc = eg_lua_write_hash_head(e, present);
-        if (rc == 0)
-            rc = write_fields(e, t, fields, present);
-    }
+    rc = eg_lua_open_level(e, t);
+    if (rc == 0 && fields->first != 0)
+        rc = write_quick(e, t, fields, &done);
+    if (rc == 0 && !done)
+        rc = write_general(e, t, fields);
     if (rc == 0)
         e->depth--;
     return rc;
@@ -235,8 +253,7 @@ static int encode(lua_State *L)
 
     lua_settop(L, 4);
     open_encoder(&e, L, 4);
-    lua_pushvalue(L, 3);
-    return close_encoder(&e, eg_lua_write_value(&e));
+    return close_encoder(&e, eg_lua_write_value(&e, 3, lua_type(L, 3)));
 }
 
 /* The rows of a call. */
@@ -274,24 +291,26 @@ static int close_rows(eg_lua_encoder *e, int rc, int row)
 static int encode_rows(lua_State *L)
 {
     eg_lua_encoder e;
-    field_list fields = {6, 0};
+    field_list fields;
     row_range rows;
     int rc = 0;
     int row;
+    int top;
 
     lua_settop(L, 7);
     open_encoder(&e, L, 7);
     rows = check_rows(L);
-    if (!lua_isnil(L, 6)) {
-        luaL_checktype(L, 6, LUA_TTABLE);
-        fields.count = (int)lua_objlen(L, 6);
-    }
+    fields.count = 0;
+    fields.first = 0;
+    if (!lua_isnil(L, 6))
+        open_fields(L, 6, &fields);
+    top = lua_gettop(L);
     for (row = rows.first; row <= rows.last; row++) {
         lua_rawgeti(L, 3, row);
         rc = write_row(&e, &fields);
         if (rc != 0)
             break;
-        lua_pop(L, 1);
+        lua_settop(L, top);
     }
     return close_rows(&e, rc, row);
 }

@@ -3,17 +3,19 @@
  * then false and true.
  *
  * lua_next gives them in the order of the hash part, so they are collected and
- * sorted. Each key stays on the Lua stack (in a helper table when they are
- * many): a finalizer that the collector runs meanwhile may change any table,
- * and a string that is no key any more must not be freed under our pointer. */
+ * sorted. Keys and values stay on the Lua stack (in a helper table when they
+ * are many): a finalizer that the collector runs meanwhile may change any
+ * table, and no string may be freed under our pointer. So what is written is
+ * the table as it was when it was walked. */
 #include "lua/eg_lua.h"
 
 #include <string.h>
 
 enum {
-    LEVEL_KEYS = 64,   /* keys of one table that go on the stack */
-    STACK_KEYS = 4000, /* of all tables; the host allows 8000 slots */
-    INSERTION_MAX = 12 /* keys up to which insertion sort is quicker */
+    LEVEL_KEYS = 64,     /* entries of one table that go on the stack */
+    STACK_KEYS = 2000,   /* of all tables; two slots each, the host has 8000 */
+    COUNT_MAX = 1 << 27, /* entries of a table; the host's end before */
+    INSERTION_MAX = 12   /* keys up to which insertion sort is quicker */
 };
 
 /* < 0, 0, > 0. LuaJIT has no NaN and no -0 among keys. */
@@ -63,7 +65,7 @@ static void insertion_sort(eg_lua_key *keys, size_t count)
 
 /* Insertion sort for the usual few; else heap sort, which no choice of keys
  * makes slow and which needs no memory. */
-void eg_lua_sort_keys(eg_lua_key *keys, size_t count)
+static void sort_keys(eg_lua_key *keys, size_t count)
 {
     if (count <= INSERTION_MAX) {
         insertion_sort(keys, count);
@@ -100,32 +102,33 @@ int eg_lua_is_reserved(const char *bytes, size_t len)
            memcmp(bytes, prefix, sizeof prefix - 1) == 0;
 }
 
-/* Notes the key on top of the stack, as number `at` of its table. */
+/* Notes the key second from the top as entry `at` of its table. */
 static int note_key(lua_State *L, eg_lua_keys *keys, uint32_t at)
 {
     eg_lua_key *key;
 
-    if (keys->count == UINT32_MAX ||
-        egi_grow(&egi_default_allocator, (void **)&keys->items, &keys->capacity,
-                 keys->count + 1, sizeof *key) != EG_OK)
+    if (keys->count == keys->capacity &&
+        (keys->count == UINT32_MAX ||
+         egi_grow(&egi_default_allocator, (void **)&keys->items,
+                  &keys->capacity, keys->count + 1, sizeof *key) != EG_OK))
         return EG_LUA_KEY_MEMORY;
     key = &keys->items[keys->count];
-    key->type = lua_type(L, -1);
+    key->type = lua_type(L, -2);
     key->number = 0;
     key->bytes = NULL;
     key->len = 0;
     key->at = at;
     switch (key->type) {
-    case LUA_TNUMBER:
-        key->number = lua_tonumber(L, -1);
-        break;
     case LUA_TSTRING:
-        key->bytes = lua_tolstring(L, -1, &key->len);
+        key->bytes = lua_tolstring(L, -2, &key->len);
         if (eg_lua_is_reserved(key->bytes, key->len))
             return EG_LUA_KEY_RESERVED;
         break;
+    case LUA_TNUMBER:
+        key->number = lua_tonumber(L, -2);
+        break;
     case LUA_TBOOLEAN:
-        key->number = lua_toboolean(L, -1);
+        key->number = lua_toboolean(L, -2);
         break;
     default:
         return EG_LUA_KEY_TYPE;
@@ -134,33 +137,35 @@ static int note_key(lua_State *L, eg_lua_keys *keys, uint32_t at)
     return 0;
 }
 
-/* Moves the keys of a list from the stack, where the newest is on top, to a
- * table in the slot of the first. The newest stays on top. */
-static void spill_keys(lua_State *L, eg_lua_list *list)
+/* Moves the entries of a list from the stack to a table in the first of their
+ * slots; a copy of the newest key is above it, for the next step. */
+static void spill_entries(lua_State *L, eg_lua_list *list)
 {
+    int slots = 2 * (int)list->count;
+
     list->aux = list->base + 1;
     lua_createtable(L, 4 * LEVEL_KEYS, 0);
-    for (uint32_t i = 1; i <= list->count; i++) {
-        lua_pushvalue(L, list->base + (int)i);
-        lua_rawseti(L, -2, (int)i);
+    for (int i = 1; i <= slots; i++) {
+        lua_pushvalue(L, list->base + i);
+        lua_rawseti(L, -2, i);
     }
-    lua_insert(L, list->aux);
-    if (list->count > 1)
-        lua_replace(L, list->aux + 1);
-    lua_settop(L, list->aux + 1);
+    lua_pushvalue(L, list->base + slots - 1);
+    lua_replace(L, list->base + 2);
+    lua_replace(L, list->aux);
+    lua_settop(L, list->base + 2);
 }
 
-/* Decides where the key on top of the stack is kept, and leaves it on top for
- * the next step of lua_next. */
-static void keep_key(lua_State *L, eg_lua_list *list, uint32_t room)
+/* Keeps the entry on top, and leaves its key there for the next step. */
+static void keep_entry(lua_State *L, eg_lua_list *list, uint32_t room)
 {
     if (list->aux != 0) {
-        lua_pushvalue(L, -1);
-        lua_rawseti(L, list->aux, (int)list->count);
+        lua_pushvalue(L, -2);
+        lua_rawseti(L, list->aux, 2 * (int)list->count - 1);
+        lua_rawseti(L, list->aux, 2 * (int)list->count);
     } else if (list->count > room) {
-        spill_keys(L, list);
+        spill_entries(L, list);
     } else {
-        lua_pushvalue(L, -1);
+        lua_pushvalue(L, -2);
     }
 }
 
@@ -178,50 +183,77 @@ static int is_sequence(const eg_lua_key *keys, uint32_t count)
     return count > 0;
 }
 
+/* Begins to walk the table in slot t. Counts entries as long as their keys are
+ * 1, 2, 3 …; the first other one is on top then. Returns 0 at the end. A walk
+ * that has counted anything must be begun anew. */
+static int walk_sequence(lua_State *L, int t, uint32_t *count)
+{
+    uint32_t n = 0;
+
+    lua_pushnil(L);
+    while (lua_next(L, t) != 0) {
+        *count = n;
+        if (lua_type(L, -2) != LUA_TNUMBER ||
+            lua_tonumber(L, -2) != (double)n + 1 || n == COUNT_MAX)
+            return 1;
+        lua_pop(L, 1);
+        n++;
+    }
+    *count = n;
+    return 0;
+}
+
 int eg_lua_collect_keys(lua_State *L, eg_lua_keys *keys, int t, int skip,
                         eg_lua_list *list)
 {
     int spare = STACK_KEYS - keys->on_stack;
     uint32_t room = (uint32_t)(spare < LEVEL_KEYS ? spare : LEVEL_KEYS);
+    int more;
 
     list->first = keys->count;
-    list->count = 0;
-    list->base = t;
+    list->base = lua_gettop(L);
     list->aux = 0;
-    luaL_checkstack(L, LEVEL_KEYS + 4, "too many keys");
-    lua_pushnil(L);
-    while (lua_next(L, t) != 0) {
+    luaL_checkstack(L, 2 * LEVEL_KEYS + 6, "too many keys");
+    more = walk_sequence(L, t, &list->count);
+    list->sequence = !more && list->count > 0;
+    if (!more)
+        return 0;
+    if (list->count > 0) {
+        lua_settop(L, list->base);
+        lua_pushnil(L);
+        more = lua_next(L, t);
+        list->count = 0;
+    }
+    for (; more; more = lua_next(L, t)) {
         int rc;
 
-        lua_pop(L, 1);
-        if (skip && eg_lua_is_type_key(L, -1))
-            continue; /* not kept, only handed to the next step */
-        rc = note_key(L, keys, list->count + 1);
+        if (skip && eg_lua_is_type_key(L, -2)) {
+            lua_pop(L, 1);
+            continue;
+        }
+        rc = list->count == COUNT_MAX ? EG_LUA_KEY_MEMORY
+                                      : note_key(L, keys, list->count + 1);
         if (rc != 0)
             return rc;
         list->count++;
-        keep_key(L, list, room);
+        keep_entry(L, list, room);
+    }
+    if (is_sequence(keys->items + list->first, list->count)) {
+        list->sequence = 1;
+        keys->count = list->first;
+        lua_settop(L, list->base);
+        return 0;
     }
     if (list->aux == 0)
         keys->on_stack += (int)list->count;
-    list->sequence = is_sequence(keys->items + list->first, list->count);
-    if (!list->sequence)
-        eg_lua_sort_keys(keys->items + list->first, list->count);
+    sort_keys(keys->items + list->first, list->count);
     return 0;
-}
-
-void eg_lua_push_key(lua_State *L, const eg_lua_list *list, uint32_t at)
-{
-    if (list->aux != 0)
-        lua_rawgeti(L, list->aux, (int)at);
-    else
-        lua_pushvalue(L, list->base + (int)at);
 }
 
 void eg_lua_drop_keys(lua_State *L, eg_lua_keys *keys, const eg_lua_list *list)
 {
-    keys->count = list->first;
-    if (list->aux == 0)
+    if (list->aux == 0 && !list->sequence)
         keys->on_stack -= (int)list->count;
+    keys->count = list->first;
     lua_settop(L, list->base);
 }

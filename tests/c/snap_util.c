@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define SNAP_BLOCK_MAX ((size_t)1 << 30)    /* larger requests fail */
+#define SNAP_BLOCK_MAX ((size_t)1 << 30) /* larger requests fail */
 
 static int fails(snap_memory *m)
 {
@@ -149,12 +149,12 @@ void snap_put_fields(egi_writer *w, const uint32_t *fields, size_t n)
 
 /* Live: 1 2 3 4 6 9. Slot 9 once held a higher generation. */
 const uint32_t snap_sample_allocator[] = {
-    12, 5, 1, 1,            /* high, free, retired, floors */
-    12, 3,                  /* free list */
-    7,  0x80000000u, 2,     /* 7, 8: never used */
-    5,  2,  11, 0x7fffffff, /* the last generation there is */
-    10,                     /* retired */
-    9,  7,                  /* floor */
+    12, 5,           1,  1,          /* high, free, retired, floors */
+    12, 3,                           /* free list */
+    7,  0x80000000u, 2,              /* 7, 8: never used */
+    5,  2,           11, 0x7fffffff, /* the last generation there is */
+    10,                              /* retired */
+    9,  7,                           /* floor */
 };
 const size_t snap_sample_allocator_count =
     sizeof snap_sample_allocator / sizeof snap_sample_allocator[0];

@@ -90,8 +90,8 @@ static size_t naive(const layout *l, uint8_t *dst, const uint8_t *src,
 
 /* -- comparing ------------------------------------------------------------- */
 
-static void check_save(const layout *l, const egi_column *c,
-                       const uint8_t *src, size_t rows, size_t shift)
+static void check_save(const layout *l, const egi_column *c, const uint8_t *src,
+                       size_t rows, size_t shift)
 {
     size_t bytes = rows * l->size;
     uint8_t *want = calloc(1, bytes + 1);
@@ -109,8 +109,8 @@ static void check_save(const layout *l, const egi_column *c,
     free(got);
 }
 
-static void check_load(const layout *l, const egi_column *c,
-                       const uint8_t *src, size_t rows, size_t shift)
+static void check_load(const layout *l, const egi_column *c, const uint8_t *src,
+                       size_t rows, size_t shift)
 {
     size_t bytes = rows * l->size;
     uint8_t *want = calloc(1, bytes + 1);
@@ -145,8 +145,8 @@ static void compare(const layout *l, const uint8_t *src, size_t rows,
     egi_column bare;
 
     snap_memory_init(&m);
-    assert_int_equal(
-        egi_column_init(&c, &m.alloc, l->fields, l->n, l->size), EG_OK);
+    assert_int_equal(egi_column_init(&c, &m.alloc, l->fields, l->n, l->size),
+                     EG_OK);
     bare = c;
     bare.masks = NULL;
     check_save(l, &c, src, rows, shift);
@@ -208,8 +208,8 @@ static uint64_t special(uint64_t *rng)
 
 /* Good values everywhere, noise in the padding; `bad` of 256 values are
  * something special. */
-static void random_rows(const layout *l, uint8_t *rows, size_t n,
-                        uint64_t *rng, uint32_t bad)
+static void random_rows(const layout *l, uint8_t *rows, size_t n, uint64_t *rng,
+                        uint32_t bad)
 {
     for (size_t i = 0; i < n * l->size; i++)
         rows[i] = (uint8_t)snap_random(rng);

@@ -35,8 +35,8 @@ static void expect_head(const char *bytes, size_t len, int error, size_t at,
 
 static void a_u_is_read_at_each_boundary(void **state)
 {
-    static const uint32_t values[] = {0,      0xdf,   0xe0,      0x1df,
-                                      0x1e0,  0x1fdf, 0x1fe0,    0x2000,
+    static const uint32_t values[] = {0,      0xdf,   0xe0,       0x1df,
+                                      0x1e0,  0x1fdf, 0x1fe0,     0x2000,
                                       0xffff, 65536,  0x7fffffff, UINT32_MAX};
 
     (void)state;
@@ -114,8 +114,10 @@ static void foreign_nans_are_damage(void **state)
 static void everything_cut_short_is_truncated(void **state)
 {
     static const char *const values[] = {
-        "\x06\x01\x02\x03\x04", "\x07\x01\x02\x03\x04\x05\x06\x07\x08",
-        "\x10\x01\x02\x03\x04\x05\x06\x07\x08", "\x25hello",
+        "\x06\x01\x02\x03\x04",
+        "\x07\x01\x02\x03\x04\x05\x06\x07\x08",
+        "\x10\x01\x02\x03\x04\x05\x06\x07\x08",
+        "\x25hello",
         "\xe0\x01\x78",
     };
     static const size_t lengths[] = {5, 9, 9, 6, 3};
@@ -132,14 +134,30 @@ static void table_counts_are_held_against_the_bytes_left(void **state)
 {
     (void)state;
     expect_head(OF("\x08"), EG_OK, 0, NULL);
-    expect_head(OF("\x09\x01" "\x02\x02"), EG_OK, 0, NULL);
-    expect_head(OF("\x09\x02" "\x02\x02\x01"), EG_ETRUNC, 0, NULL);
-    expect_head(OF("\x0a\x03" "\x02\x02\x01"), EG_OK, 0, NULL);
-    expect_head(OF("\x0a\x04" "\x02\x02\x01"), EG_ETRUNC, 0, NULL);
-    expect_head(OF("\x0c\x04" "\x02\x02\x01"), EG_OK, 0, NULL);
-    expect_head(OF("\x0c\x05" "\x02\x02\x01"), EG_ETRUNC, 0, NULL);
-    expect_head(OF("\x0d\x02\x01" "\x02\x02\x02"), EG_OK, 0, NULL);
-    expect_head(OF("\x0d\x02\x02" "\x02\x02\x02"), EG_ETRUNC, 0, NULL);
+    expect_head(OF("\x09\x01"
+                   "\x02\x02"),
+                EG_OK, 0, NULL);
+    expect_head(OF("\x09\x02"
+                   "\x02\x02\x01"),
+                EG_ETRUNC, 0, NULL);
+    expect_head(OF("\x0a\x03"
+                   "\x02\x02\x01"),
+                EG_OK, 0, NULL);
+    expect_head(OF("\x0a\x04"
+                   "\x02\x02\x01"),
+                EG_ETRUNC, 0, NULL);
+    expect_head(OF("\x0c\x04"
+                   "\x02\x02\x01"),
+                EG_OK, 0, NULL);
+    expect_head(OF("\x0c\x05"
+                   "\x02\x02\x01"),
+                EG_ETRUNC, 0, NULL);
+    expect_head(OF("\x0d\x02\x01"
+                   "\x02\x02\x02"),
+                EG_OK, 0, NULL);
+    expect_head(OF("\x0d\x02\x02"
+                   "\x02\x02\x02"),
+                EG_ETRUNC, 0, NULL);
     expect_head(OF("\x0c\xff\xff\xff\xff\xff"), EG_ETRUNC, 0, NULL);
     expect_head(OF("\x0c\x00"), EG_ECORRUPT, 0, "1-based array of size 0");
     expect_head(OF("\x0c\x01"), EG_OK, 0, NULL);
@@ -199,8 +217,8 @@ static void the_first_error_stays(void **state)
 
 static void typed_reads_want_their_type(void **state)
 {
-    static const uint8_t bytes[] = {0x25, 'h', 'e', 'l', 'l', 'o', 0x02,
-                                    0x06, 7,   0,   0,   0};
+    static const uint8_t bytes[] = {0x25, 'h',  'e', 'l', 'l', 'o',
+                                    0x02, 0x06, 7,   0,   0,   0};
     egi_reader r;
     const uint8_t *p;
     size_t n;

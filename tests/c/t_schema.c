@@ -46,9 +46,9 @@ static egi_layout parse(const char *text)
     egi_text_error err = {0, NULL};
     egi_layout l;
 
-    assert_int_equal(egi_layout_init(&l, &egi_default_allocator, text,
-                                     strlen(text), &err),
-                     EG_OK);
+    assert_int_equal(
+        egi_layout_init(&l, &egi_default_allocator, text, strlen(text), &err),
+        EG_OK);
     return l;
 }
 
@@ -62,9 +62,8 @@ static void refuse(const char *text, size_t at)
 
     snap_memory_init(&m);
     memcpy(copy, text, len);
-    assert_int_equal(
-        egi_layout_init(&l, &m.alloc, copy, len, &err),
-        EG_ECORRUPT);
+    assert_int_equal(egi_layout_init(&l, &m.alloc, copy, len, &err),
+                     EG_ECORRUPT);
     assert_non_null(err.why);
     assert_int_equal(err.at, at);
     egi_layout_fini(&l);
@@ -79,13 +78,13 @@ static void fingerprints_are_written_canonically(void **state)
     const eg_field pos[] = {field("x", EG_F64, 0, 0, 0),
                             field("y", EG_F64, 8, 0, 0)};
     const eg_field all[] = {
-        field("a", EG_I8, 0, 0, 0),      field("b", EG_U8, 1, 0, 0),
-        field("c", EG_I16, 2, 0, 0),     field("d", EG_U16, 4, 0, 0),
-        field("e", EG_I32, 8, 0, 0),     field("f", EG_U32, 12, 0, 0),
-        field("g", EG_I64, 16, 0, 0),    field("h", EG_U64, 24, 0, 0),
-        field("i", EG_F32, 32, 0, 0),    field("j", EG_F64, 40, 0, 0),
-        field("k", EG_BOOL, 48, 0, 0),   field("l", EG_ENTITY, 56, 0, 0),
-        field("m", EG_I8, 64, 16, 0),    field("n", EG_F32, 80, 4, 4),
+        field("a", EG_I8, 0, 0, 0),    field("b", EG_U8, 1, 0, 0),
+        field("c", EG_I16, 2, 0, 0),   field("d", EG_U16, 4, 0, 0),
+        field("e", EG_I32, 8, 0, 0),   field("f", EG_U32, 12, 0, 0),
+        field("g", EG_I64, 16, 0, 0),  field("h", EG_U64, 24, 0, 0),
+        field("i", EG_F32, 32, 0, 0),  field("j", EG_F64, 40, 0, 0),
+        field("k", EG_BOOL, 48, 0, 0), field("l", EG_ENTITY, 56, 0, 0),
+        field("m", EG_I8, 64, 16, 0),  field("n", EG_F32, 80, 4, 4),
     };
     const eg_field packed[] = {field("id", EG_I32, 0, 0, 0),
                                field("at", EG_F64, 4, 0, 0),
@@ -240,9 +239,9 @@ static void many_fields_are_told_apart(void **state)
         }
         egi_put_raw(&w, "|3000", 5);
         egi_writer_end(&w);
-        assert_int_equal(egi_layout_init(&l, &egi_default_allocator, b.data,
-                                         b.size, &err),
-                         twice ? EG_ECORRUPT : EG_OK);
+        assert_int_equal(
+            egi_layout_init(&l, &egi_default_allocator, b.data, b.size, &err),
+            twice ? EG_ECORRUPT : EG_OK);
         egi_layout_fini(&l);
     }
     egi_buffer_fini(&b);
@@ -266,9 +265,9 @@ static void every_damage_is_refused_or_read(void **state)
             copy[at] = (char)byte;
             if (egi_layout_init(&l, &m.alloc, copy, sizeof text - 1, &err) ==
                 EG_OK) {
-                assert_int_equal(egi_column_init(&c, &m.alloc, l.fields,
-                                                 l.count, l.size),
-                                 EG_OK);
+                assert_int_equal(
+                    egi_column_init(&c, &m.alloc, l.fields, l.count, l.size),
+                    EG_OK);
                 egi_column_fini(&c);
             }
             egi_layout_fini(&l);
@@ -284,8 +283,8 @@ static void texts_round_trip(void **state)
 
     (void)state;
     for (int round = 0; round < 500; round++) {
-        static const char *const names[] = {"a", "b:", "%c", "d d", "e",
-                                            "f", "g|", "h"};
+        static const char *const names[] = {"a", "b:", "%c", "d d",
+                                            "e", "f",  "g|", "h"};
         eg_field fields[8];
         size_t n = 1 + snap_below(&rng, 8);
         size_t end = 0;
@@ -307,9 +306,9 @@ static void texts_round_trip(void **state)
         egi_writer_init_buffer(&w, &b);
         assert_int_equal(egi_fingerprint_write(&w, fields, n, end + 3), EG_OK);
         egi_writer_end(&w);
-        assert_int_equal(egi_layout_init(&l, &egi_default_allocator, b.data,
-                                         b.size, &err),
-                         EG_OK);
+        assert_int_equal(
+            egi_layout_init(&l, &egi_default_allocator, b.data, b.size, &err),
+            EG_OK);
         assert_int_equal(l.count, n);
         assert_int_equal(l.size, end + 3);
         for (size_t i = 0; i < n; i++) {
@@ -373,8 +372,8 @@ static void fields_are_matched_by_name(void **state)
     egi_schema_clash clash;
 
     (void)state;
-    assert_int_equal(egi_schema_plan_init(&p, &egi_default_allocator, &from,
-                                          to, 3, 24, &clash),
+    assert_int_equal(egi_schema_plan_init(&p, &egi_default_allocator, &from, to,
+                                          3, 24, &clash),
                      EG_OK);
     assert_int_equal(p.added, 1);
     assert_int_equal(p.dropped, 1);
@@ -405,9 +404,9 @@ static void arrays_keep_their_lengths(void **state)
         egi_schema_plan p;
 
         snap_memory_init(&m);
-        assert_int_equal(egi_schema_plan_init(&p, &m.alloc, &from, &to, 1, 16,
-                                              &clash),
-                         EG_ESCHEMA);
+        assert_int_equal(
+            egi_schema_plan_init(&p, &m.alloc, &from, &to, 1, 16, &clash),
+            EG_ESCHEMA);
         assert_int_equal(clash.from, 1);
         assert_int_equal(clash.to, 0);
         snap_memory_fini(&m);
@@ -419,8 +418,8 @@ static void arrays_keep_their_lengths(void **state)
 static void convert(int from_type, const void *from, int to_type, void *to)
 {
     static const char *const names[] = {
-        "",        "v:i8|1",  "v:u8|1",  "v:i16|2",  "v:u16|2",
-        "v:i32|4", "v:u32|4", "v:i64|8", "v:u64|8",  "v:f32|4",
+        "",        "v:i8|1",   "v:u8|1",    "v:i16|2", "v:u16|2",
+        "v:i32|4", "v:u32|4",  "v:i64|8",   "v:u64|8", "v:f32|4",
         "v:f64|8", "v:bool|1", "v:entity|8"};
     egi_layout l = parse(names[from_type]);
     const eg_field f = field("v", to_type, 0, 0, 0);
@@ -482,7 +481,7 @@ static void integers_become_the_nearest_float(void **state)
     assert_true(converted(EG_U64, UINT64_MAX, EG_F64) ==
                 f64(18446744073709551616.0));
     /* -(2^54 + 3) lies between two doubles; the nearer one is -(2^54 + 4). */
-    assert_true(converted(EG_I64, (uint64_t)-((INT64_C(1) << 54) + 3),
+    assert_true(converted(EG_I64, (uint64_t) - ((INT64_C(1) << 54) + 3),
                           EG_F64) == f64(-18014398509481988.0));
     assert_true(converted(EG_I64, (uint64_t)-5, EG_ENTITY) == f64(-5.0));
     assert_true(converted(EG_F32, f32(0.1f), EG_F64) == f64((double)0.1f));
@@ -547,8 +546,8 @@ static void nans_come_out_as_the_canonical_one(void **state)
 
 static void every_pair_of_types_converts_whole_arrays(void **state)
 {
-    static const char *const types[] = {"",    "i8",  "u8",   "i16",  "u16",
-                                        "i32", "u32", "i64",  "u64",  "f32",
+    static const char *const types[] = {"",    "i8",   "u8",    "i16", "u16",
+                                        "i32", "u32",  "i64",   "u64", "f32",
                                         "f64", "bool", "entity"};
     uint8_t src[64];
     uint8_t dst[64];

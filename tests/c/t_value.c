@@ -17,7 +17,7 @@ enum { RANDOM_VALUES = 3000, DAMAGES = 40, NAIVE_PAIRS = 256 };
 
 /* A key as type and comparable bytes. */
 typedef struct naive_key {
-    int type;               /* 0 other, 1 number, 2 string, 3 boolean */
+    int type; /* 0 other, 1 number, 2 string, 3 boolean */
     double number;
     const uint8_t *bytes;
     size_t len;
@@ -153,7 +153,7 @@ static size_t naive(const uint8_t *p, size_t n, int depth, naive_key *key)
 
 typedef struct outcome {
     int error;
-    size_t at;              /* of the error, else where the value ends */
+    size_t at; /* of the error, else where the value ends */
     const char *why;
 } outcome;
 
@@ -221,7 +221,8 @@ static void values_of_every_kind_are_walked(void **state)
     accept(OF("\x09\x00"));
     accept(OF("\x0a\x02" T "\0"));
     accept(OF("\x0c\x03" T "\0"));
-    accept(OF("\x09\x03" "\x21k" T "\x01" T "\x02\x08"));
+    accept(OF("\x09\x03"
+              "\x21k" T "\x01" T "\x02\x08"));
     accept(OF("\x0d\x03\x01" T T ZERO T));
     accept(OF("\x0b\x02\x01" T T TWO T));
     accept(OF("\x09\x02" INF T HALF "\x0c\x02\x09\x01\x20\0"));
@@ -230,13 +231,19 @@ static void values_of_every_kind_are_walked(void **state)
 static void keys_must_be_scalars(void **state)
 {
     (void)state;
-    refuse(OF("\x09\x01" "\0" T), 2, "nil as a key");
+    refuse(OF("\x09\x01"
+              "\0" T),
+           2, "nil as a key");
     refuse(OF("\x09\x01" NOT T), 2, "NaN as a key");
-    refuse(OF("\x09\x01" "\x08" T), 2, "table as a key");
-    refuse(OF("\x09\x01" "\x10\0\0\0\0\0\0\0\0" T), 2,
-           "64-bit integer as a key");
-    refuse(OF("\x09\x01" "\x11\0\0\0\0\0\0\0\0" T), 2,
-           "64-bit integer as a key");
+    refuse(OF("\x09\x01"
+              "\x08" T),
+           2, "table as a key");
+    refuse(OF("\x09\x01"
+              "\x10\0\0\0\0\0\0\0\0" T),
+           2, "64-bit integer as a key");
+    refuse(OF("\x09\x01"
+              "\x11\0\0\0\0\0\0\0\0" T),
+           2, "64-bit integer as a key");
 }
 
 static void equal_keys_are_found(void **state)
@@ -244,22 +251,38 @@ static void equal_keys_are_found(void **state)
     static const char why[] = "key comes twice";
 
     (void)state;
-    refuse(OF("\x09\x02" "\x21k" T "\x21k" T), 5, why);
-    refuse(OF("\x09\x02" "\x20" T "\x20" T), 4, why);
+    refuse(OF("\x09\x02"
+              "\x21k" T "\x21k" T),
+           5, why);
+    refuse(OF("\x09\x02"
+              "\x20" T "\x20" T),
+           4, why);
     refuse(OF("\x09\x02" T T T T), 4, why);
     refuse(OF("\x09\x02" N5 T N5 T), 8, why);
     refuse(OF("\x09\x02" N5 T D5 T), 8, why);
     refuse(OF("\x09\x02" D5 T N5 T), 12, why);
     refuse(OF("\x09\x02" ZERO T MINUS_ZERO T), 8, why);
     refuse(OF("\x09\x02" INF T INF T), 12, why);
-    refuse(OF("\x09\x02" "\x28longname" T "\x28longname" T), 12, why);
-    refuse(OF("\x09\x03" "\x21k" "\x08" "\x21j" T "\x21k" T), 8, why);
+    refuse(OF("\x09\x02"
+              "\x28longname" T "\x28longname" T),
+           12, why);
+    refuse(OF("\x09\x03"
+              "\x21k"
+              "\x08"
+              "\x21j" T "\x21k" T),
+           8, why);
     /* Kinds never meet. */
-    accept(OF("\x09\x03" "\x21" "5" T N5 T T T));
-    accept(OF("\x09\x02" "\x01" T T T));
-    accept(OF("\x09\x02" "\x27longnam" T "\x28longname" T));
-    accept(OF("\x09\x02" "\x29longname1" T "\x29longname2" T));
-    accept(OF("\x09\x02" "\x21\0" T "\x22\0\0" T));
+    accept(OF("\x09\x03"
+              "\x21"
+              "5" T N5 T T T));
+    accept(OF("\x09\x02"
+              "\x01" T T T));
+    accept(OF("\x09\x02"
+              "\x27longnam" T "\x28longname" T));
+    accept(OF("\x09\x02"
+              "\x29longname1" T "\x29longname2" T));
+    accept(OF("\x09\x02"
+              "\x21\0" T "\x22\0\0" T));
 }
 
 static void the_array_part_has_keys_as_well(void **state)
@@ -275,7 +298,8 @@ static void the_array_part_has_keys_as_well(void **state)
     refuse(OF("\x0b\x02\x01" T T ONE T), 5, why);
     accept(OF("\x0d\x03\x01" T T HALF T));
     accept(OF("\x0d\x03\x01" T T INF T));
-    accept(OF("\x0d\x03\x01" T T "\x21" "1" T));
+    accept(OF("\x0d\x03\x01" T T "\x21"
+              "1" T));
 }
 
 static void cut_input_is_truncated_where_it_stops(void **state)
@@ -309,7 +333,7 @@ static void depth_ends_where_the_limit_says(void **state)
     assert_int_equal(walk(bytes, sizeof bytes, 100000).error, EG_OK);
     bytes[1024] = 2;
     assert_int_equal(walk(bytes, 1025, 512).error, EG_OK);
-    bytes[1024] = 8;        /* an empty table is a level, too */
+    bytes[1024] = 8; /* an empty table is a level, too */
     assert_int_equal(walk(bytes, 1025, 512).error, EG_ELIMIT);
     bytes[1024] = 0x0c;
     assert_int_equal(walk("\x02", 1, 0).error, EG_OK);
@@ -317,7 +341,8 @@ static void depth_ends_where_the_limit_says(void **state)
 
 static void many_values_in_a_row(void **state)
 {
-    static const char bytes[] = T N5 "\x08" "\x09\x01" T T "\x21x" T;
+    static const char bytes[] = T N5 "\x08"
+                                     "\x09\x01" T T "\x21x" T;
     egi_walker w;
     egi_reader r;
 
@@ -506,7 +531,7 @@ static void keys_that_always_collide_are_given_up(void **state)
 
 static void the_hash_spreads_single_bits(void **state)
 {
-    uint64_t seen[65];      /* no two may be alike */
+    uint64_t seen[65]; /* no two may be alike */
 
     (void)state;
     for (unsigned i = 0; i <= 64; i++) {
@@ -647,9 +672,8 @@ static void a_naive_checker_agrees_on_random_values(void **state)
             size_t at = snap_below(&rng, (uint32_t)b.size);
             uint8_t was = copy[at];
 
-            copy[at] = (uint8_t)(snap_below(&rng, 2)
-                                     ? snap_random(&rng)
-                                     : snap_below(&rng, 0x24));
+            copy[at] = (uint8_t)(snap_below(&rng, 2) ? snap_random(&rng)
+                                                     : snap_below(&rng, 0x24));
             compare(copy, b.size);
             copy[at] = was;
         }

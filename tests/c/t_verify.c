@@ -259,7 +259,7 @@ static void every_changed_byte_is_refused_or_read(void **state)
 {
     egi_buffer b;
     eg_snap_error err;
-    eg_snap *s = NULL;      /* one document throughout: it forgets the last */
+    eg_snap *s = NULL; /* one document throughout: it forgets the last */
     size_t accepted = 0;
     uint8_t *copy;
 
@@ -320,7 +320,8 @@ static void the_prelude_is_checked(void **state)
 
 static void other_versions_and_other_things_are_told_apart(void **state)
 {
-    static const char container[] = "\x89" "EGS\r\n\x1a\n and so on, and on, "
+    static const char container[] = "\x89"
+                                    "EGS\r\n\x1a\n and so on, and on, "
                                     "until the string of 105 bytes that the "
                                     "first byte announces is complete, and on";
     static const char lua[] = "return {}";
@@ -333,8 +334,7 @@ static void other_versions_and_other_things_are_told_apart(void **state)
         egi_writer_init_buffer(&d.w, &d.b);
         egi_put_number(&d.w, i ? 9007199254740991.0 : 2);
         egi_writer_end(&d.w);
-        assert_int_equal(try_open(d.b.data, d.b.size, NULL, &err),
-                         EG_EVERSION);
+        assert_int_equal(try_open(d.b.data, d.b.size, NULL, &err), EG_EVERSION);
         assert_true(err.version == (i ? 9007199254740991.0 : 2));
         assert_int_equal(err.offset, 0);
         egi_buffer_fini(&d.b);
@@ -347,9 +347,8 @@ static void other_versions_and_other_things_are_told_apart(void **state)
     assert_int_equal(try_open("\x06\xff\xff\xff\xff", 5, NULL, &err),
                      EG_ECORRUPT);
     assert_int_equal(try_open("", 0, NULL, &err), EG_ETRUNC);
-    assert_int_equal(eg_snap_open(NULL, NULL, 5, NULL, &(eg_snap *){NULL},
-                                  &err),
-                     EG_EINVAL);
+    assert_int_equal(
+        eg_snap_open(NULL, NULL, 5, NULL, &(eg_snap *){NULL}, &err), EG_EINVAL);
 }
 
 static void the_component_table_is_checked(void **state)
@@ -402,7 +401,7 @@ static void many_components_are_told_apart(void **state)
 
 static void record_heads_are_checked(void **state)
 {
-    enum { HEAD = 38 };     /* where the first record begins */
+    enum { HEAD = 38 }; /* where the first record begins */
     draft d;
 
     (void)state;
@@ -453,26 +452,25 @@ static void one_set_may_not_come_in_two_modes(void **state)
     egi_put_number(&d.w, 1);
     egi_put_nil(&d.w);
     egi_put_bool(&d.w, 0);
-    expect(&d, EG_ECORRUPT, SIZE_MAX,
-           "two archetypes with one set of columns");
+    expect(&d, EG_ECORRUPT, SIZE_MAX, "two archetypes with one set of columns");
 }
 
 static void forged_ids_are_refused(void **state)
 {
     static const uint64_t bits[] = {
-        0,                              /* 0: no entity */
-        UINT64_C(0x4150000000000000),   /* 2^22: slot 0, generation 1 */
-        UINT64_C(0xbff0000000000000),   /* -1 */
-        UINT64_C(0x3ff8000000000000),   /* 1.5 */
-        UINT64_C(0x3fe0000000000000),   /* 0.5 */
-        UINT64_C(0x4340000000000000),   /* 2^53: generation overflow */
+        0,                            /* 0: no entity */
+        UINT64_C(0x4150000000000000), /* 2^22: slot 0, generation 1 */
+        UINT64_C(0xbff0000000000000), /* -1 */
+        UINT64_C(0x3ff8000000000000), /* 1.5 */
+        UINT64_C(0x3fe0000000000000), /* 0.5 */
+        UINT64_C(0x4340000000000000), /* 2^53: generation overflow */
         UINT64_C(0x4340000000000001),
-        UINT64_C(0x7ff0000000000000),   /* infinity */
+        UINT64_C(0x7ff0000000000000), /* infinity */
         UINT64_C(0xfff0000000000000),
-        UINT64_C(0x7ff8000000000000),   /* NaN */
+        UINT64_C(0x7ff8000000000000), /* NaN */
         UINT64_C(0xffffffffffffffff),
-        1,                              /* the smallest double */
-        UINT64_C(0x8000000000000000),   /* -0 */
+        1,                            /* the smallest double */
+        UINT64_C(0x8000000000000000), /* -0 */
         UINT64_C(0x7fefffffffffffff),
     };
 
@@ -511,6 +509,51 @@ static void two_ids_for_one_slot_are_refused(void **state)
     expect(&d, EG_ECORRUPT, SIZE_MAX, "two ids for one slot");
 }
 
+/* Ids in runs, as spawning makes them, against a list of slots seen. */
+static void runs_of_ids_are_like_single_ones(void **state)
+{
+    enum { ROUNDS = 400, ROWS = 700, HEAD = 25 + 15 };
+    static uint8_t seen[EG_MAX_ENTITIES + 1];
+    uint64_t rng = snap_seed();
+
+    (void)state;
+    for (int round = 0; round < ROUNDS; round++) {
+        double ids[ROWS];
+        size_t bad = SIZE_MAX;
+        size_t n = 0;
+        draft d;
+
+        while (n < ROWS) {
+            uint32_t slot = 1 + snap_below(&rng, round % 2 ? 200000 : 4000);
+            uint32_t generation = snap_below(&rng, 3) * 0x3fffffff;
+            uint32_t length = 1 + snap_below(&rng, 200);
+
+            if (snap_below(&rng, 20) == 0)
+                slot = EG_MAX_ENTITIES - snap_below(&rng, 200);
+            for (uint32_t i = 0; i < length && n < ROWS; i++)
+                ids[n++] = snap_id(slot, generation) + i;
+        }
+        if (snap_below(&rng, 4) == 0)
+            ids[snap_below(&rng, ROWS)] += 0.5;
+        memset(seen, 0, sizeof seen);
+        for (size_t i = 0; i < ROWS && bad == SIZE_MAX; i++) {
+            uint64_t id = (uint64_t)ids[i];
+            uint64_t slot = id % 4194304;
+
+            if ((double)id != ids[i] || slot == 0 || seen[slot] ||
+                ids[i] >= 9007199254740992.0)
+                bad = HEAD + i * 8;
+            seen[slot] = 1;
+        }
+        begin(&d, ROWS, 1, 0);
+        put_record(&d, 0, ROWS, -1, -1, 0);
+        for (size_t i = 0; i < ROWS; i++)
+            snap_put_raw_double(&d.w, ids[i]);
+        egi_put_bool(&d.w, 0);
+        expect(&d, bad == SIZE_MAX ? EG_OK : EG_ECORRUPT, bad, NULL);
+    }
+}
+
 static void rows_with_masks_are_checked(void **state)
 {
     static const double bad_masks[] = {-1, 4, 0.5, 1e300};
@@ -537,7 +580,7 @@ static void rows_with_masks_are_checked(void **state)
     }
     begin_two(&d, 1, 1);
     put_record(&d, 2, 1, 1, 2, 1);
-    egi_put_bool(&d.w, 1);  /* no id */
+    egi_put_bool(&d.w, 1); /* no id */
     for (int i = 0; i < 10; i++)
         egi_put_bool(&d.w, 0);
     expect(&d, EG_ECORRUPT, 63, "number expected");
@@ -888,8 +931,8 @@ static void a_document_is_used_again_without_allocating(void **state)
     m.fail_at = m.calls;
     m.fail_on = 1;
     for (int i = 0; i < 3; i++) {
-        assert_int_equal(
-            eg_snap_open(&m.alloc, b.data, b.size, NULL, &s, NULL), EG_OK);
+        assert_int_equal(eg_snap_open(&m.alloc, b.data, b.size, NULL, &s, NULL),
+                         EG_OK);
         assert_ptr_equal(s, same);
         walk(s, b.size);
         /* A failure empties it and leaves it usable. */
@@ -1024,6 +1067,7 @@ int main(void)
         cmocka_unit_test(one_set_may_not_come_in_two_modes),
         cmocka_unit_test(forged_ids_are_refused),
         cmocka_unit_test(two_ids_for_one_slot_are_refused),
+        cmocka_unit_test(runs_of_ids_are_like_single_ones),
         cmocka_unit_test(rows_with_masks_are_checked),
         cmocka_unit_test(fifty_two_columns_fit_a_mask),
         cmocka_unit_test(raw_columns_are_checked),

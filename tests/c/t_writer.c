@@ -29,16 +29,16 @@ static void expect(const egi_buffer *b, const char *hex)
 }
 
 /* Writes one thing into a buffer and checks it. */
-#define CHECK(hex, put)                                    \
-    do {                                                   \
-        egi_buffer b_;                                     \
-        egi_writer w;                                      \
-        egi_buffer_init(&b_, &egi_default_allocator);      \
-        egi_writer_init_buffer(&w, &b_);                   \
-        assert_int_equal(put, EG_OK);                      \
-        assert_int_equal(egi_writer_end(&w), EG_OK);       \
-        expect(&b_, hex);                                  \
-        egi_buffer_fini(&b_);                              \
+#define CHECK(hex, put)                                                        \
+    do {                                                                       \
+        egi_buffer b_;                                                         \
+        egi_writer w;                                                          \
+        egi_buffer_init(&b_, &egi_default_allocator);                          \
+        egi_writer_init_buffer(&w, &b_);                                       \
+        assert_int_equal(put, EG_OK);                                          \
+        assert_int_equal(egi_writer_end(&w), EG_OK);                           \
+        expect(&b_, hex);                                                      \
+        egi_buffer_fini(&b_);                                                  \
     } while (0)
 
 static void unsigned_integers_at_each_boundary(void **state)
@@ -156,8 +156,17 @@ static void tables_at_each_boundary(void **state)
 static void sizes_agree_with_what_is_written(void **state)
 {
     static const double numbers[] = {
-        0.0, -0.0, 1, -1, 0.5, 2147483647.0, 2147483648.0, -2147483648.0,
-        -2147483649.0, 1e308, 9007199254740991.0,
+        0.0,
+        -0.0,
+        1,
+        -1,
+        0.5,
+        2147483647.0,
+        2147483648.0,
+        -2147483648.0,
+        -2147483649.0,
+        1e308,
+        9007199254740991.0,
     };
     static const uint32_t counts[] = {1,      0xde,   0xdf,   0xe0,      0xe1,
                                       0x1fde, 0x1fdf, 0x1fe0, 0xfffffffe};

@@ -102,7 +102,7 @@ void egi_map32_remove(egi_map32 *m, uint32_t key)
     uint32_t mask = m->capacity - 1;
     uint32_t i, hole;
 
-    if (m->count == 0)
+    if (m->count == 0 || key == 0)
         return;
     i = egi_mix32(key) & mask;
     while (m->entries[i].key != key) {

@@ -7,9 +7,10 @@
 #include "core/snap/eg_snap_verify.h"
 
 enum {
-    INDEX_MIN = 5,  /* bytes of an encoded number, at least */
-    ROW_MIN = 10,   /* mode 1: an id and a mask */
-    MASKS_FROM = 64 /* rows that make masks worth while */
+    INDEX_MIN = 5,   /* bytes of an encoded number, at least */
+    ROW_MIN = 10,    /* mode 1: an id and a mask */
+    MASKS_FROM = 64, /* rows that make masks worth while */
+    RUN = 64         /* ids taken at once: the bits of a word of slots */
 };
 
 /* -- ids ------------------------------------------------------------------- */
@@ -18,13 +19,13 @@ enum {
 static int take_id(eg_snap *s, egi_reader *r, size_t at, uint64_t bits)
 {
     double id;
-    uint64_t n;
+    int64_t n; /* signed: the conversion is one instruction */
     uint32_t slot;
 
     if (bits - EGI_ID_BITS_FIRST > EGI_ID_BITS_LAST - EGI_ID_BITS_FIRST)
         return EGI_CORRUPT_AT(r, at, "not an entity id");
     memcpy(&id, &bits, sizeof id);
-    n = (uint64_t)id;
+    n = (int64_t)id;
     slot = (uint32_t)(n & EG_MAX_ENTITIES);
     if ((double)n != id || slot == 0)
         return EGI_CORRUPT_AT(r, at, "not an entity id");
@@ -33,18 +34,69 @@ static int take_id(eg_snap *s, egi_reader *r, size_t at, uint64_t bits)
     return EG_OK;
 }
 
+/* Marks RUN slots in a row; 0, and nothing is marked, when one was before. */
+static int mark_run(eg_snap *s, uint32_t slot)
+{
+    uint64_t *word = &s->slots[slot / RUN];
+    uint32_t shift = slot % RUN;
+    uint64_t low = ~UINT64_C(0) << shift;
+    uint64_t high = ~low;
+
+    if ((word[0] & low) != 0 || (high != 0 && (word[1] & high) != 0))
+        return 0;
+    word[0] |= low;
+    if (high != 0)
+        word[1] |= high;
+    if (slot + RUN - 1 > s->slots_high)
+        s->slots_high = slot + RUN - 1;
+    return 1;
+}
+
+/* Spawn order, the usual one: takes RUN ids that count up by one all together.
+ * Returns 0 when they are not like that, and nothing was taken. */
+static int take_run(eg_snap *s, const uint8_t *p)
+{
+    uint64_t bits = egi_load_u64(p);
+    uint64_t other = 0;
+    double id;
+    uint32_t slot;
+
+    if (bits - EGI_ID_BITS_FIRST > EGI_ID_BITS_LAST - EGI_ID_BITS_FIRST)
+        return 0;
+    memcpy(&id, &bits, sizeof id);
+    slot = (uint32_t)((int64_t)id & EG_MAX_ENTITIES);
+    if ((double)(int64_t)id != id || slot == 0 || slot > EG_MAX_ENTITIES - RUN)
+        return 0;
+    for (int i = 0; i < RUN; i++) {
+        double next = id + (double)i;
+
+        memcpy(&bits, &next, sizeof bits);
+        other |= bits ^ egi_load_u64(p + 8 * i);
+    }
+    return other == 0 && mark_run(s, slot);
+}
+
 static int read_raw_ids(eg_snap *s, egi_reader *r, uint32_t rows)
 {
     const uint8_t *p;
+    uint32_t i = 0;
 
     if (egi_read_raw(r, (size_t)rows * 8, &p) != EG_OK)
         return r->error;
-    for (uint32_t i = 0; i < rows; i++) {
-        size_t at = (size_t)i * 8;
+    while (i < rows) {
+        uint32_t end = rows - i < RUN ? rows : i + RUN;
 
-        if (take_id(s, r, (size_t)(p - r->data) + at, egi_load_u64(p + at)) !=
-            EG_OK)
-            return r->error;
+        if (rows - i >= RUN && take_run(s, p + (size_t)i * 8)) {
+            i = end;
+            continue;
+        }
+        for (; i < end; i++) {
+            const uint8_t *at = p + (size_t)i * 8;
+
+            if (take_id(s, r, (size_t)(at - r->data), egi_load_u64(at)) !=
+                EG_OK)
+                return r->error;
+        }
     }
     return EG_OK;
 }
@@ -234,13 +286,21 @@ static int read_record(eg_snap *s, egi_reader *r, unsigned flags)
     return EG_OK;
 }
 
+/* The set of a record as bytes. */
+static const void *set_of(const eg_snap *s, const egi_snap_record *rec)
+{
+    static const uint32_t none = 0;
+
+    return rec->column_count > 0 ? egi_snap_ids(s) + rec->columns : &none;
+}
+
 static uint64_t hash_set(const void *ctx, uint64_t item, uint64_t seed)
 {
     const eg_snap *s = ctx;
     const egi_snap_record *rec = &egi_snap_records(s)[item];
 
-    return egi_keyed_hash(egi_snap_ids(s) + rec->columns,
-                          rec->column_count * sizeof(uint32_t), seed);
+    return egi_keyed_hash(set_of(s, rec), rec->column_count * sizeof(uint32_t),
+                          seed);
 }
 
 static int equal_sets(const void *ctx, uint64_t a, uint64_t b)
@@ -250,7 +310,7 @@ static int equal_sets(const void *ctx, uint64_t a, uint64_t b)
     const egi_snap_record *y = &egi_snap_records(s)[b];
 
     return x->column_count == y->column_count &&
-           memcmp(egi_snap_ids(s) + x->columns, egi_snap_ids(s) + y->columns,
+           memcmp(set_of(s, x), set_of(s, y),
                   x->column_count * sizeof(uint32_t)) == 0;
 }
 

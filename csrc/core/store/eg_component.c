@@ -67,6 +67,9 @@ static int def_valid(const eg_component_def *def)
         return 0;
     if (def->storage < EG_TAG || def->storage > EG_HOST)
         return 0;
+    /* NaN has no place in an order. */
+    if (def->group_key != def->group_key)
+        return 0;
     if (def->storage != EG_RAW)
         return def->size == 0 && def->field_count == 0;
     if (def->size == 0 || def->size > MAX_COMPONENT_SIZE)
