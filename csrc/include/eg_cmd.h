@@ -62,7 +62,8 @@ EG_API int eg_stage_spawn_at(eg_world *w, double id, uint32_t archetype,
 EG_API int eg_stage_batch(eg_world *w, uint32_t archetype, uint32_t count,
                           double *ids, uint32_t token);
 /** The same with chosen ids, all checked before anything changes; *bad
- *  receives the index of the first one refused. */
+ *  receives the index of the first one refused, on EG_ERETIRED, EG_EALIVE (in
+ *  use, or given twice) and when EG_EINVAL is about an id. */
 EG_API int eg_stage_batch_at(eg_world *w, uint32_t archetype, uint32_t count,
                              const double *ids, uint32_t token, uint32_t *bad);
 /** What is staged for a committed or pending entity. */
@@ -70,9 +71,12 @@ EG_API void eg_stage_find(const eg_world *w, double id, eg_stage_state *out);
 /** Says that an entity, committed or pending, shall have archetype `target`,
  *  and that its staged values shall lie in staging archetype `staged` (0:
  *  none). Values staged before are carried over where both sets have them; the
- *  staged row is freed and a new one taken when the set differs.
+ *  staged row is freed and a new one taken when the set differs. Components
+ *  new to the entity without a staged value are zeroed in the drain; a change
+ *  that leads back to where the entity is, without values, is dropped there.
  *  @param row  out: the staged row, 0 without one
- *  @return EG_OK; EG_EDEAD dead or staged for despawn; EG_ENOMEM */
+ *  @return EG_OK; EG_EDEAD dead or staged for despawn; EG_EINVAL no such
+ *  archetype; EG_ENOMEM */
 EG_API int eg_stage_change(eg_world *w, double id, uint32_t target,
                            uint32_t staged, uint32_t *row);
 /** Stages a despawn. Twice: nothing happens.

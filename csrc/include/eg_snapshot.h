@@ -146,10 +146,11 @@ typedef struct eg_save_column {
     uint32_t reserved;
 } eg_save_column;
 
-/** Plans a save of everything a world holds. The world must not change before
- *  eg_save_write has returned.
+/** Plans a save of everything a world holds. Until eg_save_write has returned
+ *  its structure must not change; changes may be staged, and are not in the
+ *  save.
  *  @param job  in: NULL, or a job whose memory is used again; out: the job
- *  @return EG_OK; EG_EBUSY staged work; EG_ENOMEM */
+ *  @return EG_OK; EG_EBUSY staged work; EG_EINVAL a pointer field; EG_ENOMEM */
 EG_API int eg_save_begin(eg_world *w, eg_save **job);
 /** Columns that the host must fill in before eg_save_measure, in writing order.
  *  @return their number */
@@ -157,7 +158,8 @@ EG_API uint32_t eg_save_hosted(const eg_save *s, eg_save_column **out);
 /** Adds up the exact size.
  *  @param data  entries to add to the data part, each encoded as true, key,
  *               value; borrowed until eg_save_write has returned
- *  @return EG_OK; EG_ENOMEM */
+ *  @return EG_OK; EG_EINVAL a raw component without fields, or with a pointer;
+ *  EG_ENOMEM */
 EG_API int eg_save_measure(eg_save *s, const void *data, size_t data_len,
                            uint64_t *size);
 /** Writes the snapshot; `size` is what eg_save_measure gave.
@@ -221,8 +223,9 @@ EG_API int eg_load_begin(eg_world *w, eg_snap *snap, const eg_load_map *map,
                          eg_snap_error *err);
 /** Columns the host decodes, in file order. @return their number */
 EG_API uint32_t eg_load_hosted(const eg_load *l, const eg_load_column **out);
-/** The component (index into the table) and the fields that EG_ESCHEMA blames:
- *  indices into the saved and the present fields, or UINT32_MAX. */
+/** The component (index into the table) that a failed eg_load_begin blames, and
+ *  the fields: indices into the saved and the present ones. Each may be
+ *  UINT32_MAX: none. */
 EG_API void eg_load_clash(const eg_load *l, uint32_t *index, uint32_t *from,
                           uint32_t *to);
 /** Keeps the new content; the old storage serves the next load. */

@@ -34,7 +34,7 @@ typedef struct eg_component_def {
     const eg_field *fields;  /* in declaration order; NULL when there is none */
     const char *group;       /* canonical order sorts by (group, group_key) */
     uint32_t group_len;      /* NULL: the name itself, key 0 */
-    double group_key;
+    double group_key;        /* any number, not NaN */
 } eg_component_def;
 
 /* Numbers of a world, filled by eg_world_stats. */
@@ -106,7 +106,8 @@ EG_API eg_slot *eg_world_slots(eg_world *w);
  *  handed out lowest first again, capacity stays. */
 EG_API void eg_world_clear(eg_world *w);
 /** Gives spare memory back: row storage beyond need, storage kept for the next
- *  load. @return number of archetypes whose storage shrank. */
+ *  load. While a load is under way nothing happens.
+ *  @return number of archetypes whose storage shrank */
 EG_API uint32_t eg_world_compact(eg_world *w);
 /** Walks every structure and checks every invariant; for tests.
  *  @return NULL when sound, else a static text naming the fault. */
@@ -166,7 +167,7 @@ EG_API int eg_entity_spawn_at(eg_world *w, double id, uint32_t archetype);
 EG_API int eg_entity_spawn_many(eg_world *w, uint32_t archetype,
                                 uint32_t count, double *ids, uint32_t *first);
 /** Removes one entity; the last row of its archetype fills the hole.
- *  @return EG_OK or EG_EDEAD. */
+ *  @return EG_OK; EG_EDEAD; EG_EBUSY something is staged for it (eg_cmd.h). */
 EG_API int eg_entity_despawn(eg_world *w, double id);
 /** Moves one entity to another archetype as its last row. Bytes of components
  *  both have are copied; those of new components are left as they are.

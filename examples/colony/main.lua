@@ -56,8 +56,8 @@ end
 
 local function report(verb, ms, size)
   local copy = copyTime(size)
-  print(string.format("%s %.1f MB in %.2f ms; a bare copy of the bytes takes"
-    .. " %.2f ms (%.1f times)", verb, size / 1e6, ms, copy, ms / copy))
+  return string.format("%s %.1f MB in %.2f ms; a bare copy of the bytes takes"
+    .. " %.2f ms (%.1f times)", verb, size / 1e6, ms, copy, ms / copy)
 end
 
 local function run(colony, title, from)
@@ -77,9 +77,9 @@ local function play(path)
   local buffer = world:saveSnapshot({ path = path }).buffer
   local size = #buffer
   local ms = timed(function() world:saveSnapshot({ buffer = buffer }) end)
-  report("saved", ms, size)
+  local line = report("saved", ms, size)
   course()
-  print("digest " .. model.digest(colony))
+  return { line, "digest " .. model.digest(colony) }
 end
 
 local function resume(path)
@@ -87,51 +87,30 @@ local function resume(path)
   local world = engram.newWorld{ maxEntities = 2 * SIZE }
   world:loadSnapshot(bytes)
   local ms = timed(function() world:loadSnapshot(bytes) end)
-  report("loaded", ms, #bytes)
+  local line = report("loaded", ms, #bytes)
   local colony = run(model.attach(world), "resume", SAVE_AT + 1)
-  print("digest " .. model.digest(colony))
+  return { line, "digest " .. model.digest(colony) }
 end
 
--- Runs this script in a new process; its output is shown, its digest returned.
+-- Runs this script in a new process. What it has to say comes by a file, as
+-- the child may be drawing on the terminal. Returns its digest.
 local function child(verb, path)
   local command = string.format("%s %s %s %s", arg[-1] or "luajit", arg[0],
     verb, path)
-  if view.live then
-    -- The child must see the terminal, so its digest comes by a file.
-    assert(os.execute(command .. " digest") == 0, verb .. " failed")
-    return readFile(path .. ".digest")
-  end
-  local pipe = assert(io.popen(command))
-  local digest
-  for line in pipe:lines() do
-    print(line)
-    digest = line:match("^digest (%x+)$") or digest
-  end
-  pipe:close()
-  return digest
+  assert(os.execute(command) == 0, verb .. " failed")
+  local said = readFile(path .. "." .. verb)
+  os.remove(path .. "." .. verb)
+  return said:match("digest (%x+)"), said
 end
 
-if arg[1] == "play" or arg[1] == "resume" then
-  local path, print_ = arg[2], print
-  if arg[3] == "digest" then
-    function print(line) -- luacheck: ignore 121
-      print_(line)
-      local digest = line:match("^digest (%x+)$")
-      if digest then
-        local file = assert(io.open(path .. ".digest", "wb"))
-        file:write(digest)
-        file:close()
-      end
-    end
-  end
-  if arg[1] == "play" then play(path) else resume(path) end
-else
+local function main()
   local path = os.tmpname()
-  local first = child("play", path)
-  print("the first process is gone; a new one goes on from the save")
-  local second = child("resume", path)
+  local first, said = child("play", path)
+  print(said .. "that process is gone; a new one goes on from the save")
+  local second, more = child("resume", path)
   os.remove(path)
-  os.remove(path .. ".digest")
+  -- On a terminal the second process has drawn over what the first one said.
+  print((view.live and said or "") .. more)
   if not first or first ~= second then
     print(string.format("DIFFERENT: %s and %s", tostring(first),
       tostring(second)))
@@ -139,4 +118,13 @@ else
   end
   print(string.format("the same: both processes end at step %d with digest %s",
     STOP_AT, first))
+end
+
+if arg[1] == "play" or arg[1] == "resume" then
+  local lines = arg[1] == "play" and play(arg[2]) or resume(arg[2])
+  local file = assert(io.open(arg[2] .. "." .. arg[1], "wb"))
+  file:write(table.concat(lines, "\n"), "\n")
+  file:close()
+else
+  main()
 end

@@ -44,9 +44,12 @@ local function roll(dice, sides)
   return band(rshift(x, 3), 0xfffffff) % sides
 end
 
+-- Ants are born at the nest, in the middle, and walk off in any direction.
+local NEST_X, NEST_Y = M.WIDTH / 2, M.HEIGHT / 2
+
 local function born(world, dice)
-  local x, y = roll(dice, M.WIDTH), roll(dice, M.HEIGHT)
-  local vx, vy = (roll(dice, 201) - 100) / 64, (roll(dice, 201) - 100) / 64
+  local x, y = NEST_X + roll(dice, 33) - 16, NEST_Y + roll(dice, 17) - 8
+  local vx, vy = (roll(dice, 257) - 128) / 32, (roll(dice, 257) - 128) / 64
   local life = Life(0, 60 + roll(dice, 240))
   dice.births = dice.births + 1
   if roll(dice, 10) == 0 then
@@ -65,9 +68,9 @@ function M.attach(world)
     movers = world:query{ include = { Position, Velocity } },
     mortals = world:query{ include = { Life } },
     foragers = world:query{
-      include = { Position, Load, Awake }, exclude = { Carrying },
+      include = { Position, Velocity, Load, Awake }, exclude = { Carrying },
     },
-    carriers = world:query{ include = { Carrying, Load } },
+    carriers = world:query{ include = { Carrying, Velocity, Position } },
     scouts = world:query{ include = { Scout, Memory, Position } },
   }
 end
@@ -101,15 +104,16 @@ local function move(colony)
   end
 end
 
--- Ants find food at the rim and bring it to the middle.
+-- Food lies at the rim. Who finds some turns round and carries it home.
 local function forage(colony)
   local world = colony.world
   for archetype, count, entities in colony.foragers:iter() do
     local p, load = archetype:get(Position), archetype:get(Load)
-    local awake = archetype:get(Awake)
+    local v, awake = archetype:get(Velocity), archetype:get(Awake)
     for i = 1, count do
       if awake[i] and (p[i].x < 4 or p[i].x >= M.WIDTH - 4) then
         load[i] = load[i] + 0.1
+        v[i].x, v[i].y = (NEST_X - p[i].x) / 64, (NEST_Y - p[i].y) / 64
         world:set(entities[i], Carrying)
       end
     end
@@ -118,11 +122,11 @@ end
 
 local function deliver(colony)
   local world = colony.world
-  local left, right = M.WIDTH / 2 - 4, M.WIDTH / 2 + 4
   for archetype, count, entities in colony.carriers:iter() do
-    local p = archetype:get(Position)
+    local p, v = archetype:get(Position), archetype:get(Velocity)
     for i = 1, count do
-      if p[i].x > left and p[i].x < right then
+      if math.abs(p[i].x - NEST_X) < 4 then
+        v[i].x = -v[i].x
         world:remove(entities[i], Carrying)
       end
     end

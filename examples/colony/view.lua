@@ -30,12 +30,14 @@ end
 
 local function map(colony, ants)
   count(colony)
-  local full = 2 * ants / (COLUMNS * ROWS)
+  local full = 6 * ants / (COLUMNS * ROWS)
   local lines = {}
   for y = 0, ROWS - 1 do
     local line = {}
     for x = 0, COLUMNS - 1 do
-      local shade = math.floor(cells[y * COLUMNS + x] / full * #SHADES) + 1
+      -- By the root, so that the thin trails show beside the crowded nest.
+      local part = math.sqrt(cells[y * COLUMNS + x] / full)
+      local shade = math.ceil(part * (#SHADES - 1)) + 1
       line[x + 1] = SHADES[math.min(shade, #SHADES)]
     end
     lines[#lines + 1] = "  " .. table.concat(line)

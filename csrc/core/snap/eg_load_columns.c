@@ -15,6 +15,19 @@ int egi_load_fail(eg_load *l, int code, uint64_t at, const char *why)
     return code;
 }
 
+/* The component does not go with what was saved. `from` and `to` are the
+ * fields to blame, or UINT32_MAX. */
+static int clash_at(eg_load *l, uint32_t index, uint32_t from, uint32_t to,
+                    const char *why)
+{
+    l->clash_index = index;
+    l->clash_from = from;
+    l->clash_to = to;
+    return egi_load_fail(l, EG_ESCHEMA,
+                         egi_snap_components(l->snap)[index].fingerprint_at,
+                         why);
+}
+
 /* A raw column meets a raw component: equal layouts or a plan. */
 static int way_raw(eg_load *l, uint32_t index, egi_load_way *way)
 {
@@ -24,19 +37,19 @@ static int way_raw(eg_load *l, uint32_t index, egi_load_way *way)
     egi_schema_clash clash = {0};
     int err;
 
+    for (uint32_t i = 0; i < def->field_count; i++)
+        if (def->fields[i].type == EG_POINTER)
+            return clash_at(l, index, UINT32_MAX, i,
+                            "a component with a pointer cannot be loaded");
     from.fields = (eg_field *)l->snap->fields.data + schema->fields;
     from.count = schema->field_count;
     from.size = schema->column.size;
     way->kind = EGI_LOAD_MAPPED;
     err = egi_schema_plan_init(&way->plan, &l->alloc, &from, def->fields,
                                def->field_count, def->size, &clash);
-    if (err == EG_ESCHEMA) {
-        l->clash_index = index;
-        l->clash_from = (uint32_t)clash.from;
-        l->clash_to = (uint32_t)clash.to;
-        return egi_load_fail(l, EG_ESCHEMA, 0,
-                             "an array length or aggregate has changed");
-    }
+    if (err == EG_ESCHEMA)
+        return clash_at(l, index, (uint32_t)clash.from, (uint32_t)clash.to,
+                        "an array length or aggregate has changed");
     if (err != EG_OK) {
         way->kind = EGI_LOAD_SKIP;
         return err;
@@ -62,6 +75,9 @@ static int way_of(eg_load *l, uint32_t index, egi_load_way *way)
         return EG_OK;
     if (def->storage == EG_RAW && raw)
         return way_raw(l, index, way);
+    if (def->storage == EG_TAG && raw)
+        return clash_at(l, index, UINT32_MAX, UINT32_MAX,
+                        "structs were saved for what is a tag now");
     if (raw)
         return EG_OK;
     if (def->storage == EG_NUMBER)
@@ -138,7 +154,7 @@ static int read_value(eg_load *l, egi_reader *r, egi_head *value)
 
             if (egi_read_head(r, value) != EG_OK)
                 return r->error;
-            found = 1;
+            found = value->tag != EGI_TAG_NIL;
             if (value->tag == EGI_TAG_STRING ||
                 (value->tag >= EGI_TAG_TABLE &&
                  value->tag <= EGI_TAG_TABLE_LAST))
@@ -193,6 +209,17 @@ static int fill_scalars(eg_load *l, const egi_load_way *way,
                                  *(const unsigned char *)way->defaults != 0;
         }
     }
+    return EG_OK;
+}
+
+/* Tags hold `true` in every row; anything else was saved for a component of
+ * another kind, and would be lost. */
+static int check_tags(eg_load *l, const egi_snap_column *column, uint32_t rows)
+{
+    for (uint32_t i = 0; i < rows; i++)
+        if (l->snap->data[column->offset + i] != EGI_TAG_TRUE)
+            return egi_load_fail(l, EG_ESCHEMA, column->offset + i,
+                                 "values were saved for what is a tag now");
     return EG_OK;
 }
 
@@ -271,10 +298,15 @@ static int fill(eg_load *l, uint32_t index, const egi_snap_column *column,
     case EGI_LOAD_NUMBER:
     case EGI_LOAD_BOOLEAN:
         return fill_scalars(l, way, column, row, rows);
+    case EGI_LOAD_TAG:
+        return check_tags(l, column, rows);
     case EGI_LOAD_HOST:
         return add_hosted(l, index, column, a, first, rows);
     default:
-        return EG_OK;
+        /* Left out, but checked, as everything in a source is. */
+        return egi_snap_schema_of(l->snap, index) != NULL
+                   ? check_raw(l, index, column, rows)
+                   : EG_OK;
     }
 }
 
@@ -311,13 +343,12 @@ int egi_load_columns(eg_load *l, uint32_t record, egi_archetype *a,
         return EG_OK;
     zero_missing(l, r, a, first);
     for (uint32_t k = 0; k < r->column_count; k++) {
-        int err;
+        int err = fill(l, ids[k], &columns[k], a, first, r->rows);
 
-        if (l->ways[ids[k]].kind == EGI_LOAD_SKIP)
-            continue;
-        err = fill(l, ids[k], &columns[k], a, first, r->rows);
-        if (err != EG_OK)
+        if (err != EG_OK) {
+            l->clash_index = ids[k];
             return err;
+        }
     }
     return EG_OK;
 }

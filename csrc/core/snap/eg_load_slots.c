@@ -64,7 +64,6 @@ static void slots_from_gaps(eg_load *l)
     egi_content *c = l->world->now;
     uint32_t last = 0;
 
-    c->high = l->snap->high_slot;
     for (uint32_t s = 1; s <= c->high; s++)
         if (c->slots[s].id == 0.0)
             link_free(c, &last, s, 0);
@@ -89,6 +88,21 @@ static const uint8_t *take_free_item(egi_content *c, const uint8_t *at,
     return at;
 }
 
+/* A floor says more than the id itself only when it is above it. */
+static void set_floors(eg_load *l)
+{
+    const egi_snap_allocator *sa = &l->snap->allocator;
+    eg_world *w = l->world;
+
+    for (uint32_t i = 0; i < sa->floor_count; i++) {
+        const uint8_t *f = l->snap->data + sa->floors_at + i * (size_t)8;
+        uint32_t slot = egi_load_u32(f), highest = egi_load_u32(f + 4);
+
+        if (highest * EGI_SLOT_COUNT + slot > w->now->slots[slot].id)
+            (void)egi_map32_set(&w->now->floors, &w->allocator, slot, highest);
+    }
+}
+
 int egi_load_slots(eg_load *l)
 {
     const egi_snap_allocator *sa = &l->snap->allocator;
@@ -103,7 +117,6 @@ int egi_load_slots(eg_load *l)
     }
     if (egi_slots_reserve(w, sa->floor_count) != EG_OK)
         return EG_ENOMEM;
-    c->high = sa->high;
     c->retired = sa->retired_count;
     while (left > 0)
         at = take_free_item(c, at, &last, &left);
@@ -115,11 +128,6 @@ int egi_load_slots(eg_load *l)
         c->slots[s].id = -2147483648.0 * EGI_SLOT_COUNT;
         c->slots[s].archetype = c->slots[s].row = 0;
     }
-    for (uint32_t i = 0; i < sa->floor_count; i++) {
-        const uint8_t *f = l->snap->data + sa->floors_at + i * (size_t)8;
-
-        (void)egi_map32_set(&c->floors, &w->allocator, egi_load_u32(f),
-                            egi_load_u32(f + 4));
-    }
+    set_floors(l);
     return EG_OK;
 }

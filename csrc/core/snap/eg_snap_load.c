@@ -51,8 +51,8 @@ void eg_load_free(eg_load *l)
     egi_free(&a, l, sizeof *l);
 }
 
-/* Empties the spare content; its storage stays. */
-static int spare_open(eg_world *w)
+/* Empties the spare content, for slots up to `high`; its storage stays. */
+static int spare_open(eg_world *w, uint32_t high)
 {
     egi_content *c = w->spare;
 
@@ -67,7 +67,10 @@ static int spare_open(eg_world *w)
     memset(c->slots + 1, 0, ((size_t)c->high + 1) * sizeof *c->slots);
     egi_map32_clear(&c->floors);
     c->free_head = 1;
-    c->high = c->live = c->pending = c->retired = 0;
+    /* Said before a slot is written: if this load fails, the next one clears
+     * as far as this one may have come. */
+    c->high = high;
+    c->live = c->pending = c->retired = 0;
     return EG_OK;
 }
 
@@ -133,46 +136,53 @@ static void drop_archetypes(eg_world *w, uint32_t mark)
         egi_archetype_drop(w, id);
 }
 
+/* The highest slot that was used when the document was made. */
+static uint32_t highest_slot(const eg_snap *s)
+{
+    return s->allocator.present ? s->allocator.high : s->high_slot;
+}
+
 /* What can be refused before anything is touched. */
 static int check(eg_load *l)
 {
-    const eg_world *w = l->world;
-    const egi_snap_allocator *sa = &l->snap->allocator;
-    uint32_t high = l->snap->high_slot;
-
-    if (sa->present && sa->high > high)
-        high = sa->high;
-    if (high > w->max_entities)
+    if (highest_slot(l->snap) > l->world->max_entities)
         return egi_load_fail(l, EG_ELIMIT, 0, "a slot above maxEntities");
     return egi_load_ways(l);
+}
+
+static int begin(eg_load *l, uint32_t flags)
+{
+    eg_world *w = l->world;
+    int code = check(l);
+
+    if (code == EG_OK)
+        code = spare_open(w, highest_slot(l->snap));
+    if (code == EG_OK) {
+        swap(w);
+        w->loading = 1;
+        code = build(l);
+    }
+    if (code == EG_OK && (flags & EG_LOAD_COPY))
+        code = keep_hosted(l);
+    egi_load_ways_fini(l);
+    return code;
 }
 
 int eg_load_begin(eg_world *w, eg_snap *snap, const eg_load_map *map,
                   uint32_t mark, uint32_t flags, eg_load **job,
                   eg_snap_error *err)
 {
-    int code = w->loading || w->now->pending > 0
-                   ? EG_EBUSY
-                   : job_open(w, snap, map, job);
+    int busy = w->loading || w->now->pending > 0;
+    int code = busy ? EG_EBUSY : job_open(w, snap, map, job);
+    eg_snap_error none = {0, 0, 0, 0.0, NULL};
 
-    if (code == EG_OK) {
-        code = check(*job);
-        if (code == EG_OK)
-            code = spare_open(w);
-        if (code == EG_OK) {
-            swap(w);
-            w->loading = 1;
-            code = build(*job);
-            if (code == EG_OK && (flags & EG_LOAD_COPY))
-                code = keep_hosted(*job);
-        }
-        egi_load_ways_fini(*job);
-        if (err != NULL) {
-            *err = (*job)->error;
-            err->code = code;
-        }
+    if (code == EG_OK)
+        code = begin(*job, flags);
+    if (err != NULL) {
+        *err = !busy && *job != NULL ? (*job)->error : none;
+        err->code = code;
     }
-    if (code != EG_OK && code != EG_EBUSY)
+    if (code != EG_OK && !busy)
         eg_load_rollback(w, mark);
     return code;
 }

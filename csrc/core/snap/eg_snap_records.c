@@ -67,8 +67,8 @@ static int take_run(eg_snap *s, const uint8_t *p)
     slot = (uint32_t)((int64_t)id & EG_MAX_ENTITIES);
     if ((double)(int64_t)id != id || slot == 0 || slot > EG_MAX_ENTITIES - RUN)
         return 0;
-    for (int i = 0; i < RUN; i++) {
-        double next = id + (double)i;
+    for (size_t i = 0; i < RUN; i++) {
+        double next = id + (double)(int)i;
 
         memcpy(&bits, &next, sizeof bits);
         other |= bits ^ egi_load_u64(p + 8 * i);
@@ -270,7 +270,7 @@ static int read_head(eg_snap *s, egi_reader *r, egi_snap_record *rec)
 
 static int read_record(eg_snap *s, egi_reader *r, unsigned flags)
 {
-    egi_snap_record rec;
+    egi_snap_record rec = {0, 0, 0, 0, 0, 0};
     int err;
 
     if (read_head(s, r, &rec) != EG_OK)

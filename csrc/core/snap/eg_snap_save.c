@@ -18,27 +18,6 @@ static const eg_component_def *def_of(const eg_save *s, uint32_t component)
     return s->world->registry->defs[component - 1];
 }
 
-int eg_save_begin(eg_world *w, eg_save **job)
-{
-    eg_save *s = *job;
-
-    if (w->cmd != NULL && w->now->pending > 0)
-        return EG_EBUSY;
-    if (s == NULL) {
-        s = egi_zalloc(&w->allocator, sizeof *s);
-        if (s == NULL)
-            return EG_ENOMEM;
-        s->alloc = w->allocator;
-        egi_buffer_init(&s->head, &s->alloc);
-        egi_buffer_init(&s->tail, &s->alloc);
-        *job = s;
-    }
-    s->world = w;
-    s->data = NULL;
-    s->data_len = s->size = 0;
-    return egi_save_plan(s);
-}
-
 void eg_save_free(eg_save *s)
 {
     const eg_allocator *a;
@@ -191,15 +170,36 @@ static int write_tail(eg_save *s)
     return egi_writer_end(&w) != EG_OK ? EG_ENOMEM : err;
 }
 
+/* Prelude and allocator are written down here: what the host stages while it
+ * encodes takes slots, but is not in this save. */
+int eg_save_begin(eg_world *w, eg_save **job)
+{
+    eg_save *s = *job;
+    int err;
+
+    if (w->cmd != NULL && w->now->pending > 0)
+        return EG_EBUSY;
+    if (s == NULL) {
+        s = egi_zalloc(&w->allocator, sizeof *s);
+        if (s == NULL)
+            return EG_ENOMEM;
+        s->alloc = w->allocator;
+        egi_buffer_init(&s->head, &s->alloc);
+        egi_buffer_init(&s->tail, &s->alloc);
+        *job = s;
+    }
+    s->world = w;
+    s->data = NULL;
+    s->data_len = s->size = 0;
+    err = egi_save_plan(s);
+    if (err == EG_OK)
+        err = write_prelude(s);
+    return err == EG_OK ? write_tail(s) : err;
+}
+
 int eg_save_measure(eg_save *s, const void *data, size_t data_len,
                     uint64_t *size)
 {
-    int err = write_prelude(s);
-
-    if (err == EG_OK)
-        err = write_tail(s);
-    if (err != EG_OK)
-        return err;
     s->data = data;
     s->data_len = data_len;
     s->size = s->head.size + records_size(s) + s->tail.size + data_len +

@@ -5,7 +5,6 @@
  * and names are sized once and what points into them stays put. */
 #include <string.h>
 
-#include "core/base/eg_assert.h"
 #include "core/snap/eg_keyset.h"
 #include "core/snap/eg_schema.h"
 #include "core/snap/eg_snap_verify.h"
@@ -113,9 +112,9 @@ static int read_schema(eg_snap *s, egi_reader *r, size_t i)
     if (err != EG_OK)
         return EGI_CORRUPT_AT(r, c->fingerprint_at,
                               "field name comes twice in a fingerprint");
-    err = egi_column_describe(&schema->column, fields, schema->field_count,
-                              size, parts);
-    egi_assert(err == EG_OK);
+    if (egi_column_describe(&schema->column, fields, schema->field_count, size,
+                            parts) != EG_OK)
+        return EGI_CORRUPT_AT(r, c->fingerprint_at, "bad layout");
     schema->fields = s->fields.count;
     schema->masks = 0;
     s->fields.count += schema->field_count;

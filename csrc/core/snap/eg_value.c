@@ -6,16 +6,15 @@
  * or the first bytes of the string and its length, the second one the offset
  * and the kind. A larger table uses its cells as the slots of a keyset. Cells
  * form a stack as well; tables close in reverse order. */
+#include "core/snap/eg_shape.h"
 #include "core/snap/eg_value.h"
 
 #include <string.h>
 
 #include "core/base/eg_assert.h"
-#include "core/snap/eg_keyset.h"
+#include "core/snap/eg_key.h"
 
 enum { SMALL = 16, FRAMES_FIRST = 16, CELLS_FIRST = 64 };
-
-enum key_kind { KEY_NUMBER, KEY_BOOL, KEY_SHORT, KEY_LONG, KEY_KIND_BITS = 2 };
 
 /* One open table. */
 typedef struct egi_walk_frame {
@@ -36,14 +35,6 @@ typedef struct walk {
     size_t cells;  /* cells in use */
     uint64_t owed; /* bytes that open tables need at least */
 } walk;
-
-/* A key, told apart by its first two members unless it is a long string. */
-typedef struct table_key {
-    uint64_t bits;
-    enum key_kind kind;
-    const uint8_t *bytes; /* long string */
-    size_t len;
-} table_key;
 
 void egi_walker_init(egi_walker *w, const eg_allocator *alloc, uint32_t depth)
 {
@@ -90,118 +81,12 @@ static int grow(walk *k, void **p, size_t *capacity, size_t need, size_t first,
     return EG_OK;
 }
 
-/* 0 and -0 are one key. */
-static uint64_t number_bits(const egi_head *h)
-{
-    double v = egi_head_number(h) + 0.0;
-    uint64_t bits;
-
-    memcpy(&bits, &v, sizeof bits);
-    return bits;
-}
-
-/* The first bytes of a string in one word; `left` bytes can be read. */
-static uint64_t word_of(const uint8_t *p, size_t len, size_t left)
-{
-    uint64_t v = 0;
-
-    if (len >= 8)
-        return egi_load_u64(p) ^ (uint64_t)len * UINT64_C(0x9e3779b97f4a7c15);
-    if (left >= 8)
-        v = egi_load_u64(p) & ((UINT64_C(1) << (8 * len)) - 1);
-    else
-        for (size_t i = 0; i < len; i++)
-            v |= (uint64_t)p[i] << (8 * i);
-    return v | (uint64_t)len << 56;
-}
-
-static int read_key(egi_reader *r, table_key *key)
-{
-    static const table_key none = {0, KEY_NUMBER, NULL, 0};
-    egi_head h;
-
-    *key = none;
-    if (egi_read_head(r, &h) != EG_OK)
-        return r->error;
-    switch (h.tag) {
-    case EGI_TAG_STRING:
-        key->bytes = r->data + r->pos;
-        key->len = h.len;
-        key->bits = word_of(key->bytes, h.len, egi_reader_left(r));
-        key->kind = h.len < 8 ? KEY_SHORT : KEY_LONG;
-        r->pos += h.len;
-        return EG_OK;
-    case EGI_TAG_INT32:
-    case EGI_TAG_DOUBLE:
-        key->bits = number_bits(&h);
-        key->kind = KEY_NUMBER;
-        if (egi_is_nan64(key->bits))
-            return EGI_CORRUPT(r, "NaN as a key");
-        return EG_OK;
-    case EGI_TAG_FALSE:
-    case EGI_TAG_TRUE:
-        key->bits = h.tag;
-        key->kind = KEY_BOOL;
-        return EG_OK;
-    case EGI_TAG_NIL:
-        return EGI_CORRUPT(r, "nil as a key");
-    case EGI_TAG_INT64:
-    case EGI_TAG_UINT64:
-        return EGI_CORRUPT(r, "64-bit integer as a key");
-    default:
-        return EGI_CORRUPT(r, "table as a key");
-    }
-}
-
-/* Reads a key again that a walk has accepted. */
-static void key_at(const egi_reader *r, uint64_t at, table_key *key)
-{
-    egi_reader again = *r;
-    int err;
-
-    again.pos = (size_t)at;
-    err = read_key(&again, key);
-    egi_assert(err == EG_OK);
-    (void)err;
-}
-
-static int same_key(const table_key *a, const table_key *b)
-{
-    if (a->kind != b->kind || a->bits != b->bits)
-        return 0;
-    return a->kind != KEY_LONG ||
-           (a->len == b->len && memcmp(a->bytes, b->bytes, a->len) == 0);
-}
-
-static uint64_t hash_key(const void *ctx, uint64_t item, uint64_t seed)
-{
-    table_key key;
-
-    key_at(ctx, item, &key);
-    if (key.kind == KEY_LONG)
-        return egi_keyed_hash(key.bytes, key.len, seed);
-    return egi_keyed_hash(&key.bits, sizeof key.bits,
-                          seed ^ (uint64_t)key.kind << 32);
-}
-
-static int equal_keys(const void *ctx, uint64_t a, uint64_t b)
-{
-    table_key x;
-    table_key y;
-
-    key_at(ctx, a, &x);
-    key_at(ctx, b, &y);
-    return same_key(&x, &y);
-}
-
-static const egi_keyset_ops key_ops = {hash_key, equal_keys};
-
 /* The keyset of a large table, put together from its frame. */
 static egi_keyset keyset_of(const walk *k, const egi_walk_frame *f)
 {
     egi_keyset set;
 
-    set.ops = &key_ops;
+    set.ops = &egi_key_ops;
     set.ctx = k->r;
     set.alloc = k->w->alloc;
     set.slots = k->w->cells + f->cells;
@@ -227,7 +112,7 @@ static int add_large(walk *k, egi_walk_frame *f, size_t at)
                                  : "keys made to collide");
 }
 
-static int add_small(walk *k, const egi_walk_frame *f, const table_key *key,
+static int add_small(walk *k, const egi_walk_frame *f, const egi_key *key,
                      size_t at)
 {
     uint64_t *cell = k->w->cells + f->cells;
@@ -237,20 +122,21 @@ static int add_small(walk *k, const egi_walk_frame *f, const table_key *key,
     for (size_t i = 0; i < seen; i++, cell += 2) {
         if (cell[0] != key->bits || (cell[1] & 3) != kind)
             continue;
-        if (kind != KEY_LONG || equal_keys(k->r, cell[1] >> KEY_KIND_BITS, at))
+        if (kind != EGI_KEY_LONG ||
+            egi_key_equal(k->r, cell[1] >> EGI_KEY_KIND_BITS, at))
             return EGI_CORRUPT(k->r, "key comes twice");
     }
     cell[0] = key->bits;
-    cell[1] = (uint64_t)at << KEY_KIND_BITS | kind;
+    cell[1] = (uint64_t)at << EGI_KEY_KIND_BITS | kind;
     return EG_OK;
 }
 
 /* 1 when the key is one of the array part's. */
-static int in_array(const egi_walk_frame *f, const table_key *key)
+static int in_array(const egi_walk_frame *f, const egi_key *key)
 {
     double v;
 
-    if (key->kind != KEY_NUMBER || f->slots_all == 0)
+    if (key->kind != EGI_KEY_NUMBER || f->slots_all == 0)
         return 0;
     memcpy(&v, &key->bits, sizeof v);
     return v >= (double)f->first &&
@@ -263,9 +149,9 @@ static int walk_key(walk *k, egi_walk_frame *f)
 {
     egi_reader *r = k->r;
     size_t at = r->pos;
-    table_key key;
+    egi_key key;
 
-    if (read_key(r, &key) != EG_OK)
+    if (egi_key_read(r, &key) != EG_OK)
         return r->error;
     if (in_array(f, &key))
         return EGI_CORRUPT(r, "key is in the array part as well");
@@ -353,7 +239,7 @@ static size_t run_values(egi_reader *r, size_t count)
 static inline int seen_short(const uint64_t *cell, size_t n, uint64_t bits)
 {
     for (size_t i = 0; i < n; i++) {
-        if (cell[2 * i] == bits && (cell[2 * i + 1] & 3) == KEY_SHORT)
+        if (cell[2 * i] == bits && (cell[2 * i + 1] & 3) == EGI_KEY_SHORT)
             return 1;
     }
     return 0;
@@ -376,12 +262,12 @@ static void run_pairs(walk *k, egi_walk_frame *f)
 
         if (p[0] < EGI_TAG_STRING || len >= 8)
             break;
-        bits = word_of(p + 1, len, 8);
+        bits = egi_key_word(p + 1, len, 8);
         size = simple_size(p + 1 + len, end);
         if (size == 0 || seen_short(cell, seen, bits))
             break;
         cell[2 * seen] = bits;
-        cell[2 * seen + 1] = KEY_SHORT;
+        cell[2 * seen + 1] = EGI_KEY_SHORT;
         p += 1 + len + size;
         f->pairs--;
         k->owed -= 2;
@@ -457,15 +343,23 @@ int egi_value_skip(egi_reader *r, egi_walker *w)
 
 int egi_value_skip_many(egi_reader *r, egi_walker *w, size_t count)
 {
+    egi_shape shape;
+
+    shape.count = 0;
     if (r->error != EG_OK)
         return r->error;
     if (count > egi_reader_left(r))
         return EGI_TRUNCATED(r, r->pos, "more values than bytes left");
     while (count > 0) {
+        size_t at;
+
         count -= run_values(r, count);
+        count -= egi_shape_run(&shape, r, count);
+        at = r->pos;
         if (count > 0 && egi_value_skip(r, w) != EG_OK)
             return r->error;
         count -= count > 0;
+        egi_shape_learn(&shape, r, at);
     }
     return EG_OK;
 }

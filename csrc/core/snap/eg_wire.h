@@ -34,7 +34,13 @@
  *         mode 1: rows x { id  mask  a value per set bit, bit i-1: column i } }
  *     { true  key  value }...  false
  *
- * The value of the data key __engram.allocator is a string of u32 fields:
+ * Keys of data that begin with __engram. are reserved; each comes once:
+ *
+ *     __engram.states     {name, ...}: the state stack, bottom first
+ *     __engram.pipeline   {accumulator = seconds, fixedStepCount = n,
+ *                         phases = {name = enabled, ...}}
+ *     __engram.versions   {component name = version, ...}
+ *     __engram.allocator  a string of u32 fields:
  *
  *     [ high ]      highest slot ever used; slots above it are untouched
  *     [ free ]      number of free slots among 1 .. high
