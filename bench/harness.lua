@@ -65,8 +65,7 @@ function M.measure(works)
 end
 
 --- Reports one line: what was measured, per operation, and beside what.
--- `target` is the most the issue allows: a number of ns, or of times the
--- reference when `relative`.
+-- `target` is the most it should be, in ns or in times the reference.
 function M.report(row)
   local ratio = row.reference and row.ns / row.reference
   local line = string.format("%-34s %9d  %9.2f ns", row.work, row.n, row.ns)
@@ -87,11 +86,10 @@ function M.finish()
   local file = assert(io.open(path, "ab"))
   for i = 1, #M.rows do
     local row = M.rows[i]
-    file:write(string.format("%s,%d,%.3f,%s,%s,%s,%s,%s\n", row.work, row.n,
-      row.ns, row.beside or "", row.reference and
-      string.format("%.3f", row.reference) or "", row.ratio and
-      string.format("%.3f", row.ratio) or "", row.garbage and
-      string.format("%.3f", row.garbage) or "", row.target or ""))
+    local function number(v) return v and string.format("%.3f", v) or "" end
+    file:write(string.format('"%s",%d,%.3f,"%s",%s,%s,%s,%s\n', row.work, row.n,
+      row.ns, row.beside or "", number(row.reference), number(row.ratio),
+      number(row.garbage), row.target or ""))
   end
   file:close()
 end

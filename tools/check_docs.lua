@@ -93,10 +93,73 @@ end }
 -- The pages every visitor looks for are there and say something.
 CHECKS[#CHECKS + 1] = { name = "pages", run = function(_, report)
   for _, page in ipairs({ "README.md", "CHANGELOG.md", "CONTRIBUTING.md",
-    "SECURITY.md" }) do
+    "SECURITY.md", "docs/guide.md", "docs/saving.md", "docs/cheatsheet.md",
+    "docs/format.md", "docs/architecture.md", "bench/README.md" }) do
     if not exists(page) or #ctext.read(page) < 200 then
       report(page, 1, "missing or empty")
     end
+  end
+end }
+
+-- A page is read in one go.
+local LINES_MAX = 400
+
+CHECKS[#CHECKS + 1] = { name = "length", run = function(list, report)
+  for _, page in ipairs(list) do
+    local _, lines = ctext.read(page):gsub("\n", "")
+    if page:find("^docs/") and lines >= LINES_MAX then
+      report(page, lines, "not under " .. LINES_MAX .. " lines")
+    end
+  end
+end }
+
+-- Every page of docs/ is named or linked by another page.
+CHECKS[#CHECKS + 1] = { name = "reach", run = function(list, report)
+  local named = {}
+  for _, page in ipairs(list) do
+    local text = ctext.read(page)
+    for link in text:gmatch("%]%(([^%s%)#]+)") do
+      local path = resolve(page, link)
+      repeat -- docs/guide/../saving.md
+        local count
+        path, count = path:gsub("[^/]+/%.%./", "", 1)
+      until count == 0
+      named[path] = true
+    end
+    for path in text:gmatch("`([%w/_-]+%.md)`") do
+      named[path] = true
+    end
+  end
+  for _, page in ipairs(list) do
+    if page:find("^docs/") and not named[page] then
+      report(page, 1, "no other page leads here")
+    end
+  end
+end }
+
+-- Every public function of the C headers has a contract above it; some share
+-- one, without a blank line in between.
+CHECKS[#CHECKS + 1] = { name = "contracts", run = function(_, report)
+  local listing = assert(io.popen("ls csrc/include/*.h | LC_ALL=C sort"))
+  local seen = 0
+  for path in listing:lines() do
+    local documented = false
+    for number, line in ctext.lines(ctext.read(path)) do
+      if line:find("^/%*%* ") then
+        documented = true
+      elseif line == "" then
+        documented = false
+      elseif line:find("^EG_API ") then
+        seen = seen + 1
+        if not documented then
+          report(path, number, "no contract: " .. line)
+        end
+      end
+    end
+  end
+  listing:close()
+  if seen == 0 then
+    report("csrc/include", 1, "no public function found")
   end
 end }
 

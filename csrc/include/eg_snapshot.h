@@ -5,7 +5,12 @@
  * believing any of it, and yields an index of what lies where. What it accepts,
  * a load refuses only for reasons that need a world or its components. The
  * bytes are borrowed: they must stay as they are while the document is used.
- * Offsets are in bytes from their start; indices are 0-based. Since 0.1. */
+ * Offsets are in bytes from their start; indices are 0-based.
+ *
+ * Pointers are borrowed for the call and not NULL, unless a function says
+ * otherwise; out-parameters are untouched on failure, eg_snap_error aside. One
+ * thread at a time per document, per job and per world. docs/format.md
+ * describes the bytes. Since 0.1. */
 #ifndef EG_SNAPSHOT_H
 #define EG_SNAPSHOT_H
 
@@ -88,7 +93,8 @@ typedef struct eg_snap_entry {
     uint32_t kind;         /* enum eg_snap_entry_kind */
 } eg_snap_entry;
 
-/** Fills in the defaults. */
+/** Fills in the defaults. Never fails.
+ *  @param lim  out */
 EG_API void eg_limits_init(eg_limits *lim);
 
 /** Verifies a snapshot and indexes it. Safe on untrusted bytes.
@@ -96,31 +102,35 @@ EG_API void eg_limits_init(eg_limits *lim);
  *                the same for each use of one document
  *  @param data   snapshot; borrowed as long as the document is used
  *  @param len    length of data, bytes
- *  @param lim    limits, or NULL for the defaults
+ *  @param lim    limits, or NULL for the defaults; borrowed for the call
  *  @param snap   in: NULL, or a document whose memory is used again; out: the
- *                document. On failure a given one stays usable for another
- *                call but is empty, and NULL stays NULL
- *  @param err    out, may be NULL: details of a failure
- *  @return EG_OK; EG_ETRUNC input ends early; EG_ECORRUPT; EG_EVERSION a
- *          version not known; EG_ELIMIT more than lim allows; EG_EINVAL;
- *          EG_ENOMEM
+ *                document, owned by the caller. On failure a given one stays
+ *                usable for another call but is empty, and NULL stays NULL
+ *  @param err    out, may be NULL: details of a failure; untouched on EG_OK
+ *  @return EG_OK; EG_ETRUNC input ends early; EG_ECORRUPT damaged, or no
+ *          snapshot; EG_EVERSION a version not known; EG_ELIMIT more than lim
+ *          allows; EG_EINVAL data is NULL and len is not 0; EG_ENOMEM
  *  About linear in len. Memory: 512 KiB of address space, and less than 100
  *  bytes per byte of input, typically far below 1. Since 0.1. */
 EG_API int eg_snap_open(const eg_allocator *a, const void *data, size_t len,
                         const eg_limits *lim, eg_snap **snap,
                         eg_snap_error *err);
 /** The same for the prelude and the component table alone; what follows is not
- *  looked at. */
+ *  looked at, and may be missing. O(component table). */
 EG_API int eg_snap_inspect(const eg_allocator *a, const void *data, size_t len,
                            const eg_limits *lim, eg_snap **snap,
                            eg_snap_error *err);
-/** Frees a document. NULL is ignored. */
+/** Frees a document; pointers taken from it are invalid then. The bytes it was
+ *  opened on are the caller's. NULL is ignored. */
 EG_API void eg_snap_close(eg_snap *snap);
 
-/** The numbers of a document. Never fails. */
+/** The numbers of a document; all zero for an empty one. Never fails. O(1).
+ *  @param out  out */
 EG_API void eg_snap_prelude_of(const eg_snap *snap, eg_snap_prelude *out);
 /** One component, record, column or entry. Pointers in the result hold until
- *  the document is closed or used again.
+ *  the document is closed or used again. O(1).
+ *  @param index, record, column  from 0
+ *  @param out                    out
  *  @return EG_OK; EG_EINVAL no such index, and *out is untouched */
 EG_API int eg_snap_component_at(const eg_snap *snap, uint32_t index,
                                 eg_snap_component *out);
@@ -146,26 +156,39 @@ typedef struct eg_save_column {
     uint32_t reserved;
 } eg_save_column;
 
-/** Plans a save of everything a world holds. Until eg_save_write has returned
- *  its structure must not change; changes may be staged, and are not in the
- *  save.
- *  @param job  in: NULL, or a job whose memory is used again; out: the job
- *  @return EG_OK; EG_EBUSY staged work; EG_EINVAL a pointer field; EG_ENOMEM */
+/** Plans a save of everything a world holds but transient components. Calls
+ *  come in this order: begin, the host fills in its columns, measure, write.
+ *  Until eg_save_write has returned the world's structure must not change;
+ *  changes may be staged, and are not in the save.
+ *  @param job  in: NULL, or a job of the same world whose memory is used again;
+ *              out: the job, owned by the caller; set on failure as well when
+ *              there is one to be freed, which can be used for another call
+ *  @return EG_OK; EG_EBUSY spawns are staged; EG_EINVAL a raw component has a
+ *          pointer field, or none that a fingerprint can tell; EG_ENOMEM
+ *  O(archetypes log archetypes + columns + slots ever used). */
 EG_API int eg_save_begin(eg_world *w, eg_save **job);
-/** Columns that the host must fill in before eg_save_measure, in writing order.
+/** Columns that the host must fill in before eg_save_measure, in writing order:
+ *  those with EG_HOST storage or EG_HOST_CODEC. O(1).
+ *  @param out  out: the columns; owned by the job, valid until it is used again
  *  @return their number */
 EG_API uint32_t eg_save_hosted(const eg_save *s, eg_save_column **out);
-/** Adds up the exact size.
- *  @param data  entries to add to the data part, each encoded as true, key,
- *               value; borrowed until eg_save_write has returned
+/** Adds up the exact size. O(columns + rows of numbers).
+ *  @param data      entries to add to the data part, each encoded as true, key,
+ *                   value; borrowed until eg_save_write has returned; may be
+ *                   NULL when data_len is 0
+ *  @param data_len  length of data, bytes
+ *  @param size      out: bytes of the snapshot
  *  @return EG_OK; EG_EINVAL a raw component without fields, or with a pointer;
- *  EG_ENOMEM */
+ *          EG_ENOMEM */
 EG_API int eg_save_measure(eg_save *s, const void *data, size_t data_len,
                            uint64_t *size);
-/** Writes the snapshot; `size` is what eg_save_measure gave.
+/** Writes the snapshot in one pass. Allocates nothing. O(bytes).
+ *  @param to    out: the bytes, any alignment; undefined on failure
+ *  @param size  room in to, bytes: at least what eg_save_measure gave
  *  @return EG_OK; EG_ELIMIT there is less room than that */
 EG_API int eg_save_write(eg_save *s, void *to, uint64_t size);
-/** Frees a job. It must not outlive its world's allocator. NULL is ignored. */
+/** Frees a job, before or after its world, but not after the context of the
+ *  world's allocator. NULL is ignored. */
 EG_API void eg_save_free(eg_save *s);
 
 /* -- loading --------------------------------------------------------------- */
@@ -203,38 +226,52 @@ typedef struct eg_load_column {
                             * 0: one encoded value per row */
 } eg_load_column;
 
-/** Opens a document for eg_load_begin: as eg_snap_open, but raw columns are
- *  checked while they are copied. Only for a load. */
+/** Opens a document for eg_load_begin: as eg_snap_open in all else, but values
+ *  in raw columns are checked later, while they are copied. Only for a load. */
 EG_API int eg_load_open(const eg_allocator *a, const void *data, size_t len,
                         const eg_limits *lim, eg_snap **snap,
                         eg_snap_error *err);
 /** Puts a world's content aside and builds the document's in its place: ids,
  *  slots, raw columns, numbers, booleans, tags. Afterwards every saved id is
  *  alive; the host decodes the columns of eg_load_hosted, then calls
- *  eg_load_commit or eg_load_rollback.
- *  @param mark  eg_archetype_count before archetypes were made for this load;
- *               a rollback drops those above it
- *  @param job   in: NULL, or a job whose memory is used again; out: the job
- *  @return EG_OK; EG_EBUSY staged work or a load under way; EG_ECORRUPT,
- *          EG_ELIMIT, EG_ESCHEMA with *err; EG_ENOMEM. On failure the world is
- *          as it was, archetypes above mark are gone */
+ *  eg_load_commit or eg_load_rollback. Safe on untrusted bytes. O(bytes).
+ *  Addresses taken from the world, the slot index too, are invalid then.
+ *  @param snap   of eg_load_open; used until the load has ended
+ *  @param map    what becomes of its components and records
+ *  @param mark   eg_archetype_count before archetypes were made for this load;
+ *                a rollback drops those above it
+ *  @param flags  enum eg_load_flags, or 0
+ *  @param job    in: NULL, or a job whose memory is used again; out: the job,
+ *                owned by the caller; set on failure as well when there is one
+ *                to be freed
+ *  @param err    out, may be NULL: code, offset and reason of a failure
+ *  @return EG_OK; EG_EBUSY spawns are staged, or a load is under way;
+ *          EG_ECORRUPT a bad value in a raw column; EG_ELIMIT a slot above
+ *          max_entities; EG_ESCHEMA a saved layout or value cannot become the
+ *          present one; EG_EINVAL a bad map; EG_ENOMEM. On failure the world
+ *          is as it was, and archetypes above mark are gone, unless EG_EBUSY */
 EG_API int eg_load_begin(eg_world *w, eg_snap *snap, const eg_load_map *map,
                          uint32_t mark, uint32_t flags, eg_load **job,
                          eg_snap_error *err);
-/** Columns the host decodes, in file order. @return their number */
+/** Columns the host decodes, in file order. O(1).
+ *  @param out  out: the columns; owned by the job, valid until the load ends
+ *  @return their number */
 EG_API uint32_t eg_load_hosted(const eg_load *l, const eg_load_column **out);
 /** The component (index into the table) that a failed eg_load_begin blames, and
  *  the fields: indices into the saved and the present ones. Each may be
  *  UINT32_MAX: none. */
 EG_API void eg_load_clash(const eg_load *l, uint32_t *index, uint32_t *from,
                           uint32_t *to);
-/** Keeps the new content; the old storage serves the next load. */
+/** Ends a load and keeps the new content; the old storage serves the next one.
+ *  Without a load under way nothing happens. Never fails. O(1). */
 EG_API void eg_load_commit(eg_world *w);
 /** Puts the old content back, when there is any, and drops archetypes with ids
- *  above `mark`, which must have no rows then. Neither allocates nor fails.
- *  Staged work of the load is forgotten. */
+ *  above `mark`, which must have no rows then. Staged work of the load is
+ *  forgotten. Addresses taken since eg_load_begin are invalid, those from
+ *  before it are good again. Neither allocates nor fails. O(archetypes). */
 EG_API void eg_load_rollback(eg_world *w, uint32_t mark);
-/** Frees a job. NULL is ignored. */
+/** Frees a job that no load is using. It may outlive its world, but not the
+ *  context of the world's allocator. NULL is ignored. */
 EG_API void eg_load_free(eg_load *l);
 
 #endif

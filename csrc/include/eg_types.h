@@ -70,10 +70,15 @@ enum eg_component_flags {
     EG_HOST_CODEC = 2   /* has bytes, but the host encodes its saved values */
 };
 
-/* The one gate for memory. `resize(ctx, p, old, new)` allocates (p NULL),
- * resizes, or frees (new 0, result ignored) blocks aligned for any scalar;
- * returns NULL when it cannot. `map`/`unmap` deal in zeroed, page-aligned
- * blocks that may be backed lazily. Called only on the calling thread. */
+/* The one gate for memory. Sizes are in bytes.
+ *   resize  allocates (p NULL, old_size 0), resizes, or frees (new_size 0, the
+ *           result is ignored) a block aligned for any scalar. NULL when it
+ *           cannot, and then p is as it was
+ *   map     gives a zeroed, page-aligned block that may be backed lazily;
+ *           NULL when it cannot
+ *   unmap   gives one back, with the size it was mapped with
+ * All three are called on the thread that uses the object, with `ctx` first,
+ * and must not call back into it. */
 typedef struct eg_allocator {
     void *(*resize)(void *ctx, void *p, size_t old_size, size_t new_size);
     void *(*map)(void *ctx, size_t size);
@@ -81,7 +86,9 @@ typedef struct eg_allocator {
     void *ctx;
 } eg_allocator;
 
-/* One field of a raw component. `elements` is the product of the dimensions. */
+/* One field of a raw component. `elements` is the product of the dimensions.
+ * The fields of a component ascend by offset and do not overlap; what they do
+ * not cover is padding. */
 typedef struct eg_field {
     const char *name;     /* stored name, `name_len` bytes, no zero needed */
     uint32_t name_len;
@@ -94,10 +101,12 @@ typedef struct eg_field {
 typedef struct eg_registry eg_registry;
 typedef struct eg_world eg_world;
 
-/** The EG_ABI this library was built with; compare before anything else. */
+/** The EG_ABI this library was built with; compare before anything else. Any
+ *  thread. O(1). Since 0.1. */
 EG_API uint32_t eg_abi_version(void);
-/** Size of a public struct as this library knows it.
- *  @return bytes, or 0 for a name it does not know */
+/** Size of a public struct as this library knows it. Any thread. O(structs).
+ *  @param name  of the type, such as "eg_slot"; borrowed, zero-terminated
+ *  @return bytes, or 0 for a name it does not know. Since 0.1. */
 EG_API size_t eg_abi_sizeof(const char *name);
 
 #endif

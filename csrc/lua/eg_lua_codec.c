@@ -224,9 +224,9 @@ void eg_lua_push_ctype(lua_State *L, int index)
 
 /* ---- numbers for generated code ---------------------------------------- */
 
-/* Generated writers and readers call these two through FFI. A trace cannot
- * choose between int32 and double without forking, and a row of n fields of
- * both kinds would have 2^n traces; one call has none. */
+/* Generated writers and readers may call these two through FFI. A trace cannot
+ * choose between int32 and double without forking, and rows with n fields of
+ * both kinds have 2^n traces; one call forks nothing. */
 typedef struct number_calls {
     /* Writes v, canonical, into up to 9 bytes. Returns how many it took. */
     int32_t (*put)(uint8_t *p, double v);

@@ -146,12 +146,12 @@ static int read_value(decoder *d)
     return EG_OK;
 }
 
-/* Checks the values ahead as the verifier does; the cursor stays. */
-static int check_ahead(decoder *d, size_t count)
+/* Checks the value ahead as the verifier does; the cursor stays. */
+static int check_ahead(decoder *d)
 {
     egi_walker *walker = eg_lua_walker(d->L);
     egi_reader ahead = d->in;
-    int rc = egi_value_skip_many(&ahead, walker, count);
+    int rc = egi_value_skip(&ahead, walker);
 
     if (walker->cell_capacity > WALKER_KEPT)
         egi_walker_fini(walker);
@@ -207,7 +207,7 @@ static int decode(lua_State *L)
 
     lua_settop(L, 4);
     open_decoder(&d, L, 4);
-    if (!d.trusted && check_ahead(&d, 1) != EG_OK)
+    if (!d.trusted && check_ahead(&d) != EG_OK)
         return close_failed(&d);
     if (read_value(&d) != EG_OK)
         return close_failed(&d);
@@ -234,7 +234,7 @@ static int decode_rows(lua_State *L)
     luaL_argcheck(L, first >= 1, 5, "rows begin with 1");
     luaL_argcheck(L, last < INT32_MAX, 6, "too many rows");
     for (row = first; row <= last; row++) {
-        if ((!d.trusted && check_ahead(&d, 1) != EG_OK) ||
+        if ((!d.trusted && check_ahead(&d) != EG_OK) ||
             read_value(&d) != EG_OK) {
             int results = close_failed(&d);
 

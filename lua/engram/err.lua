@@ -1,4 +1,3 @@
--- SPDX-License-Identifier: MIT
 --- Raising errors about arguments.
 -- A message names the function, what it expected and what it was given, and is
 -- reported at the line of the user's code that made the call: the first Lua

@@ -11,6 +11,16 @@ local MODULES = {
   "engram.ecs.ffi_component", "engram.ecs.scalar", "engram.ecs.tag",
 }
 
+-- Compiled once: under a collector at full stress parsing is what costs.
+local chunks = {}
+local function chunkOf(name)
+  if not chunks[name] then
+    local path = assert(package.searchpath(name, package.path))
+    chunks[name] = assert(loadfile(path))
+  end
+  return chunks[name]
+end
+
 local M = {}
 
 --- Loads a fresh copy. `state`: the registry table to adopt instead of none.
@@ -22,14 +32,21 @@ function M.load(state)
   for _, name in ipairs(MODULES) do
     loaded[name] = package.loaded[name]
     package.loaded[name] = nil
+    package.preload[name] = chunkOf(name)
   end
   local env = {}
-  for _, name in ipairs(MODULES) do
-    env[name:match("[%w_]+$")] = require(name)
-  end
+  local ok, message = pcall(function()
+    for _, name in ipairs(MODULES) do
+      env[name:match("[%w_]+$")] = require(name)
+    end
+  end)
   env.state = anchor[KEY]
   anchor[KEY] = outside
-  for _, name in ipairs(MODULES) do package.loaded[name] = loaded[name] end
+  for _, name in ipairs(MODULES) do
+    package.loaded[name] = loaded[name]
+    package.preload[name] = nil
+  end
+  if not ok then error(message, 0) end
 
   env.backend = { calls = 0, fail = false }
   function env.backend.register(_)
@@ -64,7 +81,7 @@ function M.raises(texts, fn, ...)
   local ok, message = pcall(fn, ...)
   assert(not ok, "no error was raised")
   assert(type(message) == "string", "the error is no string")
-  assert(message:find("^spec/[%w_/]+%.lua:%d+: "),
+  assert(message:find("^%.?/?spec/[%w_/]+%.lua:%d+: "),
     "not placed at the caller: " .. message)
   assert(not message:find("\n"), "more than one line: " .. message)
   for _, text in ipairs(texts) do
@@ -72,6 +89,19 @@ function M.raises(texts, fn, ...)
       ("%q not found in %q"):format(text, message))
   end
   return message
+end
+
+--- As `raises`, for a factory of `env`: nothing may have been registered, and
+-- the name "C" is still free.
+function M.refuses(env, texts, factory, options)
+  local calls = env.backend.calls
+  M.raises(texts, factory, options)
+  assert(env.backend.calls == calls, "the core was asked")
+  assert(env.registry.componentByName("C") == nil, "the name is taken")
+  local container = type(options) == "table" and options.container
+  if type(container) == "table" then
+    assert(next(container) == nil, "the container was changed")
+  end
 end
 
 --- Bytes allocated on the Lua heap by `fn()`, after it has run often enough

@@ -24,7 +24,7 @@ void *egi_pages_map(void *ctx, size_t size)
     if (p == MAP_FAILED)
         return NULL;
 #ifdef MADV_HUGEPAGE
-    if (size >= 2 * HUGE_PAGE)
+    if (size >= 2 * (size_t)HUGE_PAGE)
         (void)madvise(p, size, MADV_HUGEPAGE);
 #endif
     return p;

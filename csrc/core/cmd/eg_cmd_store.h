@@ -2,7 +2,7 @@
 /* What is staged in a world: the lists behind eg_cmd.h.
  *
  * `of_slot` maps a slot to its entry in `changes` (index + 1), or to one of the
- * two marks below. A wave is the range [wave_from, wave_to) of each list; what
+ * marks below. A wave is the range [wave_from, wave_to) of each list; what
  * callers stage meanwhile is appended behind it. Lists empty when nothing is
  * left. May include: store. */
 #ifndef EGI_CMD_STORE_H
@@ -12,8 +12,9 @@
 #include "include/eg_cmd.h"
 
 enum {
-    EGI_MARK_BATCH = -1,  /* pending id of a batch, nothing staged for it */
-    EGI_MARK_GONE = -2    /* in the despawn list */
+    EGI_MARK_GONE = -1,   /* in the despawn list */
+    EGI_MARK_BATCH = -2   /* pending id of batch 0, nothing staged for it;
+                           * -3 of batch 1, and so on */
 };
 
 enum egi_change_kind { EGI_NONE, EGI_SPAWN, EGI_CHANGE };
@@ -24,6 +25,7 @@ typedef struct egi_change {
     uint32_t staged;      /* staging archetype, 0 none */
     uint32_t row;         /* its row */
     uint32_t kind;        /* EGI_NONE once applied or given up */
+    int32_t batch;        /* mark of the batch that has yet to place id, or 0 */
     uint32_t seq;         /* order of first staging, shared with batches */
 } egi_change;
 
@@ -53,7 +55,7 @@ struct egi_cmd {
     egi_batch *batches;
     double *batch_ids;
     egi_list change_list, despawn_list, batch_list, batch_id_list;
-    uint32_t *order;      /* spawns of the wave, grouped; high bit: a batch */
+    uint32_t *order;      /* spawns of the wave, grouped; EGI_ORDER_BATCH */
     uint32_t order_count;
     uint32_t order_capacity;
     uint32_t *groups;     /* scratch: rows per group */
@@ -66,9 +68,29 @@ struct egi_cmd {
 
 /* Makes the world's egi_cmd on first use. EG_ENOMEM. */
 int egi_cmd_open(eg_world *w);
+/* Makes room in a list for `more` items of `size` bytes. EG_ENOMEM. */
+int egi_cmd_reserve(eg_world *w, void **items, egi_list *list, uint32_t more,
+                    size_t size);
+/* Empties all lists; rows and slots are the caller's concern. */
+void egi_cmd_reset(eg_world *w);
+/* For eg_world_check: the lists, the marks and the staged rows agree. */
+const char *egi_cmd_check(const eg_world *w);
+
+/* Takes the next row of a staging archetype; there must be room. */
+uint32_t egi_staged_take(eg_world *w, uint32_t staged, double id);
 /* Frees a staged row; when no row of its archetype is left, all are reused. */
 void egi_staged_free(eg_world *w, uint32_t staged, uint32_t row);
-/* Empties all lists; rows and slots are the caller's concern. */
-void egi_cmd_reset(egi_cmd *c);
+
+/* Puts the spawns of the wave that begins in order. EG_ENOMEM. */
+int egi_wave_order(eg_world *w);
+enum { EGI_ORDER_BATCH = 1 << 30 }; /* an item of `order`: index of a batch */
+
+/* 1 for an archetype that entities can be in, unlike one of staged rows. */
+static inline int egi_placeable(const eg_world *w, uint32_t archetype)
+{
+    const egi_archetype *a = egi_archetype_at(w, archetype);
+
+    return a != NULL && !a->staging;
+}
 
 #endif

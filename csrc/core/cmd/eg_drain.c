@@ -9,91 +9,10 @@
 
 #include <string.h>
 
-#define BATCH_BIT 0x80000000U
-
 static void wave_take(egi_list *list)
 {
     list->from = list->to;
     list->to = list->count;
-}
-
-/* Group number of an archetype in this wave, by first staging. */
-static uint32_t group_of(eg_world *w, uint32_t archetype, uint32_t *groups)
-{
-    egi_archetype *a = w->archetypes[archetype];
-
-    if (a->stage_wave != w->cmd->wave) {
-        a->stage_wave = w->cmd->wave;
-        a->stage_order = (*groups)++;
-        w->cmd->groups[a->stage_order] = 0;
-    }
-    return a->stage_order;
-}
-
-/* Numbers the groups: both lists ascend by seq, so walk them side by side. */
-static uint32_t groups_number(eg_world *w)
-{
-    egi_cmd *c = w->cmd;
-    uint32_t i = c->change_list.from, k = c->batch_list.from, groups = 0;
-
-    for (;;) {
-        const egi_change *change;
-
-        while (i < c->change_list.to && c->changes[i].kind != EGI_SPAWN)
-            i++;
-        change = i < c->change_list.to ? &c->changes[i] : NULL;
-        if (k < c->batch_list.to &&
-            (change == NULL || c->batches[k].seq < change->seq)) {
-            c->groups[group_of(w, c->batches[k].archetype, &groups)]++;
-            k++;
-        } else if (change != NULL) {
-            c->groups[group_of(w, change->target, &groups)]++;
-            i++;
-        } else {
-            return groups;
-        }
-    }
-}
-
-static void order_put(eg_world *w, uint32_t archetype, uint32_t item)
-{
-    egi_cmd *c = w->cmd;
-
-    c->order[c->groups[w->archetypes[archetype]->stage_order]++] = item;
-}
-
-/* Sorts the wave's spawns: by group, then batches, batches with chosen ids,
- * single spawns, each in call order. A counting sort; it cannot fail once its
- * arrays are large enough. */
-static int spawns_sort(eg_world *w)
-{
-    egi_cmd *c = w->cmd;
-    uint32_t total = c->change_list.to - c->change_list.from +
-                     (c->batch_list.to - c->batch_list.from);
-    uint32_t groups, at = 0;
-
-    if (egi_grow(&w->allocator, (void **)&c->order, &c->order_capacity, total,
-                 sizeof *c->order) != EG_OK ||
-        egi_grow(&w->allocator, (void **)&c->groups, &c->groups_capacity,
-                 total, sizeof *c->groups) != EG_OK)
-        return EG_ENOMEM;
-    c->wave++;
-    groups = groups_number(w);
-    for (uint32_t g = 0; g < groups; g++) {
-        uint32_t count = c->groups[g];
-
-        c->groups[g] = at;
-        at += count;
-    }
-    c->order_count = at;
-    for (uint32_t chosen = 0; chosen < 2; chosen++)
-        for (uint32_t k = c->batch_list.from; k < c->batch_list.to; k++)
-            if (c->batches[k].chosen == chosen)
-                order_put(w, c->batches[k].archetype, k | BATCH_BIT);
-    for (uint32_t i = c->change_list.from; i < c->change_list.to; i++)
-        if (c->changes[i].kind == EGI_SPAWN)
-            order_put(w, c->changes[i].target, i);
-    return EG_OK;
 }
 
 int eg_drain_begin(eg_world *w)
@@ -107,7 +26,7 @@ int eg_drain_begin(eg_world *w)
     batches = c->batch_list;
     wave_take(&c->change_list);
     wave_take(&c->batch_list);
-    if (spawns_sort(w) != EG_OK) {
+    if (egi_wave_order(w) != EG_OK) {
         c->change_list = changes;
         c->batch_list = batches;
         return EG_ENOMEM;
@@ -132,7 +51,7 @@ static int step_despawn(eg_world *w, eg_drain_op *op)
     op->entity = id;
     if (slot->id != id) {
         op->kind = EG_DRAIN_CANCEL;
-        egi_slot_release(w, id);
+        egi_slot_release(w->now, id);
         w->now->pending--;
         return a->attended;
     }
@@ -142,7 +61,7 @@ static int step_despawn(eg_world *w, eg_drain_op *op)
     op->last = egi_count(egi_rows_of(w, a->id));
     egi_touch(w, a, EG_TOUCHED_ROWS);
     egi_row_remove(w, a, op->row);
-    egi_slot_release(w, id);
+    egi_slot_release(w->now, id);
     w->now->live--;
     return a->attended;
 }
@@ -158,7 +77,8 @@ static void commit(eg_world *w, double id, uint32_t archetype, uint32_t row)
     w->now->live++;
 }
 
-/* Copies staged cells to a row and frees the staged row. */
+/* Copies staged cells to a row that came from op->from, and frees the staged
+ * row. Cells that nobody gave a value are zeroed. */
 static int unstage(eg_world *w, egi_change *change, uint32_t archetype,
                    uint32_t row, eg_drain_op *op)
 {
@@ -168,10 +88,11 @@ static int unstage(eg_world *w, egi_change *change, uint32_t archetype,
     op->staged_row = change->row;
     change->kind = EGI_NONE;
     w->cmd->of_slot[egi_slot_of(change->id)] = 0;
+    egi_row_fill(staged, staged ? egi_rows_of(w, staged->id) : NULL,
+                 change->row, egi_archetype_at(w, op->from),
+                 w->archetypes[archetype], egi_rows_of(w, archetype), row);
     if (staged == NULL)
         return 0;
-    egi_row_copy(staged, egi_rows_of(w, staged->id), change->row,
-                 w->archetypes[archetype], egi_rows_of(w, archetype), row);
     egi_staged_free(w, change->staged, change->row);
     return staged->attended;
 }
@@ -191,9 +112,24 @@ static int step_spawn(eg_world *w, egi_change *change, eg_drain_op *op)
     return attended || a->attended;
 }
 
+/* Takes the mark of batch `mark` off a pending id; 0 when the id is not, or no
+ * longer, of that batch: cancelled, and perhaps staged anew since. */
+static int batch_owns(egi_cmd *c, uint32_t s, int32_t mark)
+{
+    int32_t *own = &c->of_slot[s];
+
+    if (*own > 0)
+        own = &c->changes[*own - 1].batch;
+    if (*own != mark)
+        return 0;
+    *own = 0;
+    return 1;
+}
+
 static void step_batch(eg_world *w, const egi_batch *b, eg_drain_op *op)
 {
     egi_cmd *c = w->cmd;
+    int32_t mark = EGI_MARK_BATCH - (int32_t)(b - c->batches);
     egi_archetype *a = w->archetypes[b->archetype];
     egi_rows *r = egi_rows_of(w, a->id);
 
@@ -204,13 +140,10 @@ static void step_batch(eg_world *w, const egi_batch *b, eg_drain_op *op)
     op->to_row = egi_count(r) + 1;
     for (uint32_t i = 0; i < b->count; i++) {
         double id = c->batch_ids[b->first + i];
-        uint32_t s = egi_slot_of(id);
 
-        if (w->now->slots[s].id != -id || c->of_slot[s] == EGI_MARK_GONE)
+        if (!batch_owns(c, egi_slot_of(id), mark))
             continue;
         commit(w, id, a->id, egi_row_append(r, id));
-        if (c->of_slot[s] == EGI_MARK_BATCH)
-            c->of_slot[s] = 0;
         op->count++;
     }
     egi_rows_zero(a, r, op->to_row, op->count);
@@ -223,6 +156,12 @@ static int step_move(eg_world *w, egi_change *change, eg_drain_op *op)
     egi_archetype *to = w->archetypes[change->target];
     int attended;
 
+    if (from == to && change->staged == 0) {
+        /* Added and removed again: it is where it was. */
+        change->kind = EGI_NONE;
+        w->cmd->of_slot[egi_slot_of(change->id)] = 0;
+        return 0;
+    }
     egi_touch(w, from, EG_TOUCHED_ROWS);
     egi_touch(w, to, EG_TOUCHED_ROWS);
     op->kind = EG_DRAIN_MOVE;
@@ -255,8 +194,8 @@ static int run_spawns(eg_world *w, eg_drain_op *op)
 
     while (c->cursor < c->order_count) {
         uint32_t item = c->order[c->cursor];
-        int batch = (item & BATCH_BIT) != 0;
-        const egi_batch *b = batch ? &c->batches[item & ~BATCH_BIT] : NULL;
+        int batch = (item & EGI_ORDER_BATCH) != 0;
+        const egi_batch *b = batch ? &c->batches[item - EGI_ORDER_BATCH] : NULL;
         egi_change *change = batch ? NULL : &c->changes[item];
         uint32_t to = batch ? b->archetype : change->target;
 
@@ -284,12 +223,14 @@ static int run_moves(eg_world *w, eg_drain_op *op)
 
     while (c->cursor < c->change_list.to) {
         egi_change *change = &c->changes[c->cursor];
+        const eg_slot *slot = &w->now->slots[egi_slot_of(change->id)];
 
         if (change->kind != EGI_CHANGE) {
             c->cursor++;
             continue;
         }
-        if (egi_rows_reserve(w, w->archetypes[change->target], 1) != EG_OK)
+        if ((uint32_t)slot->archetype != change->target &&
+            egi_rows_reserve(w, w->archetypes[change->target], 1) != EG_OK)
             return EG_ENOMEM;
         c->cursor++;
         memset(op, 0, sizeof *op);
@@ -300,8 +241,10 @@ static int run_moves(eg_world *w, eg_drain_op *op)
 }
 
 /* Ends a phase. After the last one the lists start anew if nothing is left. */
-static void next_phase(egi_cmd *c)
+static void next_phase(eg_world *w)
 {
+    egi_cmd *c = w->cmd;
+
     if (c->phase == EGI_DESPAWNS) {
         c->phase = EGI_SPAWNS;
         c->cursor = 0;
@@ -313,7 +256,7 @@ static void next_phase(egi_cmd *c)
         if (c->change_list.to == c->change_list.count &&
             c->despawn_list.to == c->despawn_list.count &&
             c->batch_list.to == c->batch_list.count)
-            egi_cmd_reset(c);
+            egi_cmd_reset(w);
     }
 }
 
@@ -331,7 +274,7 @@ int eg_drain_next(eg_world *w, eg_drain_op *op)
             return result;
         if (result > 0)
             return op->kind;
-        next_phase(c);
+        next_phase(w);
     }
     memset(op, 0, sizeof *op);
     return EG_DRAIN_DONE;

@@ -107,6 +107,30 @@ static void free_all(eg_world *w)
              w->query_capacity * sizeof(eg_query *));
 }
 
+/* For eg_world_check: exactly what matches is listed, and in order. */
+static const char *check_all(const eg_world *w)
+{
+    for (uint32_t i = 0; i < w->query_count; i++) {
+        const eg_query *q = w->queries[i];
+        uint32_t count = 0;
+
+        for (uint32_t id = 1; id <= w->archetype_count; id++)
+            count += w->archetypes[id] != NULL && matches(q, w->archetypes[id]);
+        if (count != q->count)
+            return "a query misses or repeats archetypes";
+        for (uint32_t k = 0; k < q->count; k++) {
+            const egi_archetype *a = egi_archetype_at(w, q->matches[k]);
+
+            if (a == NULL || !matches(q, a))
+                return "a query lists an archetype that does not match";
+            if (k > 0 && egi_archetype_compare(
+                             w, w->archetypes[q->matches[k - 1]], a) >= 0)
+                return "a query's archetypes are out of order";
+        }
+    }
+    return NULL;
+}
+
 static int ids_valid(const eg_world *w, const uint32_t *ids, uint32_t n)
 {
     for (uint32_t i = 0; i < n; i++)
@@ -153,6 +177,10 @@ int eg_query_new(eg_world *w, const eg_query_def *def, eg_query **out)
         !ids_valid(w, def->exclude, def->exclude_count) ||
         !ids_valid(w, def->any, def->any_count))
         return EG_EINVAL;
+    w->on_archetype = offer;
+    w->on_drop = withdraw;
+    w->queries_free = free_all;
+    w->queries_check = check_all;
     if (egi_grow(&w->allocator, (void **)&w->queries, &w->query_capacity,
                  w->query_count + 1, sizeof *w->queries) != EG_OK)
         return EG_ENOMEM;
@@ -170,9 +198,6 @@ int eg_query_new(eg_world *w, const eg_query_def *def, eg_query **out)
         }
         insert(w, q, a);
     }
-    w->on_archetype = offer;
-    w->on_drop = withdraw;
-    w->queries_free = free_all;
     w->queries[w->query_count++] = q;
     *out = q;
     return EG_OK;

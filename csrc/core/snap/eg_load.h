@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* A load job: the document being built into a world. eg_snap_load.c drives,
- * eg_load_slots.c rebuilds the slot index, eg_load_columns.c fills columns.
+ * eg_load_slots.c rebuilds the slot index, eg_load_columns.c and
+ * eg_load_scalars.c fill columns.
  * May include: store, snap. */
 #ifndef EGI_LOAD_H
 #define EGI_LOAD_H
@@ -52,6 +53,10 @@ void egi_load_ways_fini(eg_load *l);
 /* Fills the columns of one record, whose rows `first` .. are in place. */
 int egi_load_columns(eg_load *l, uint32_t record, egi_archetype *a,
                      uint32_t first);
+/* Fills rows of a number or boolean column; `row` is the first. */
+int egi_load_scalars(eg_load *l, const egi_load_way *way,
+                     const egi_snap_column *column, unsigned char *row,
+                     uint32_t rows);
 /* Writes ids and slots of one record's rows. EG_ELIMIT, EG_ENOMEM. */
 int egi_load_ids(eg_load *l, const egi_snap_record *r, egi_archetype *a,
                  uint32_t *first);

@@ -23,9 +23,8 @@ static int clash_at(eg_load *l, uint32_t index, uint32_t from, uint32_t to,
     l->clash_index = index;
     l->clash_from = from;
     l->clash_to = to;
-    return egi_load_fail(l, EG_ESCHEMA,
-                         egi_snap_components(l->snap)[index].fingerprint_at,
-                         why);
+    return egi_load_fail(
+        l, EG_ESCHEMA, egi_snap_components(l->snap)[index].fingerprint_at, why);
 }
 
 /* A raw column meets a raw component: equal layouts or a plan. */
@@ -127,91 +126,6 @@ void egi_load_ways_fini(eg_load *l)
     l->way_count = 0;
 }
 
-/* {value = v}: the payload of "value", any other keys ignored. Returns 1 when
- * it is there, 0 when not, or an error. */
-static int read_value(eg_load *l, egi_reader *r, egi_head *value)
-{
-    egi_head head, key;
-    int found = 0;
-
-    if (egi_read_head(r, &head) != EG_OK)
-        return r->error;
-    if (head.tag < EGI_TAG_TABLE || head.tag > EGI_TAG_TABLE_LAST)
-        return egi_load_fail(l, EG_ESCHEMA, r->mark,
-                             "a scalar is no table with a value");
-    if (egi_value_skip_many(r, &l->snap->walker, head.slots) != EG_OK)
-        return r->error;
-    for (uint32_t i = 0; i < head.pairs; i++) {
-        const uint8_t *name = NULL;
-
-        if (egi_read_head(r, &key) != EG_OK)
-            return r->error;
-        if (key.tag == EGI_TAG_STRING &&
-            egi_read_raw(r, key.len, &name) != EG_OK)
-            return r->error;
-        if (name != NULL && key.len == 5 && memcmp(name, "value", 5) == 0) {
-            size_t at = r->pos;
-
-            if (egi_read_head(r, value) != EG_OK)
-                return r->error;
-            found = value->tag != EGI_TAG_NIL;
-            if (value->tag == EGI_TAG_STRING ||
-                (value->tag >= EGI_TAG_TABLE &&
-                 value->tag <= EGI_TAG_TABLE_LAST))
-                return egi_load_fail(l, EG_ESCHEMA, at,
-                                     "a scalar's value has another type");
-        } else if (egi_value_skip(r, &l->snap->walker) != EG_OK) {
-            return r->error;
-        }
-    }
-    return found;
-}
-
-static int wrong_type(eg_load *l, const egi_reader *r)
-{
-    return egi_load_fail(l, EG_ESCHEMA, r->mark,
-                         "a scalar's value has another type");
-}
-
-static int fill_scalars(eg_load *l, const egi_load_way *way,
-                        const egi_snap_column *column, unsigned char *row,
-                        uint32_t rows)
-{
-    egi_reader r;
-    int number = way->kind == EGI_LOAD_NUMBER;
-    double fallback = 0.0;
-
-    if (way->defaults != NULL && number)
-        memcpy(&fallback, way->defaults, sizeof fallback);
-    egi_reader_init(&r, l->snap->data, column->offset + column->length);
-    r.pos = column->offset;
-    for (uint32_t i = 0; i < rows; i++) {
-        egi_head value;
-        int found = read_value(l, &r, &value);
-
-        if (found < 0)
-            return found;
-        if (number) {
-            double v = fallback;
-
-            if (found && value.tag != EGI_TAG_INT32 &&
-                value.tag != EGI_TAG_DOUBLE)
-                return wrong_type(l, &r);
-            if (found)
-                v = egi_head_number(&value);
-            memcpy(row + i * sizeof v, &v, sizeof v);
-        } else {
-            if (found && value.tag != EGI_TAG_TRUE &&
-                value.tag != EGI_TAG_FALSE)
-                return wrong_type(l, &r);
-            row[i] = found ? value.tag == EGI_TAG_TRUE
-                           : way->defaults != NULL &&
-                                 *(const unsigned char *)way->defaults != 0;
-        }
-    }
-    return EG_OK;
-}
-
 /* Tags hold `true` in every row; anything else was saved for a component of
  * another kind, and would be lost. */
 static int check_tags(eg_load *l, const egi_snap_column *column, uint32_t rows)
@@ -231,8 +145,7 @@ static int check_raw(eg_load *l, uint32_t index, const egi_snap_column *column,
     size_t bad;
     const egi_snap_schema *schema = egi_snap_schema_of(l->snap, index);
     int err = egi_column_init(&saved, &l->alloc,
-                              (eg_field *)l->snap->fields.data +
-                                  schema->fields,
+                              (eg_field *)l->snap->fields.data + schema->fields,
                               schema->field_count, schema->column.size);
 
     if (err != EG_OK)
@@ -297,7 +210,7 @@ static int fill(eg_load *l, uint32_t index, const egi_snap_column *column,
         return err;
     case EGI_LOAD_NUMBER:
     case EGI_LOAD_BOOLEAN:
-        return fill_scalars(l, way, column, row, rows);
+        return egi_load_scalars(l, way, column, row, rows);
     case EGI_LOAD_TAG:
         return check_tags(l, column, rows);
     case EGI_LOAD_HOST:

@@ -2,7 +2,7 @@
 /* A save job: what will be written, in writing order.
  *
  * eg_save_plan.c decides (records, columns, table), eg_snap_save.c measures and
- * writes. A job keeps its memory from save to save. May include: store, snap. */
+ * writes. A job keeps its memory from save to save. May include: store. */
 #ifndef EGI_SAVE_H
 #define EGI_SAVE_H
 

@@ -15,11 +15,16 @@ int egi_save_kind_of(const eg_component_def *def)
     if (def->flags & EG_HOST_CODEC)
         return EGI_SAVE_HOST;
     switch (def->storage) {
-    case EG_RAW: return EGI_SAVE_RAW;
-    case EG_NUMBER: return EGI_SAVE_NUMBER;
-    case EG_BOOLEAN: return EGI_SAVE_BOOLEAN;
-    case EG_TAG: return EGI_SAVE_TAG;
-    default: return EGI_SAVE_HOST;
+    case EG_RAW:
+        return EGI_SAVE_RAW;
+    case EG_NUMBER:
+        return EGI_SAVE_NUMBER;
+    case EG_BOOLEAN:
+        return EGI_SAVE_BOOLEAN;
+    case EG_TAG:
+        return EGI_SAVE_TAG;
+    default:
+        return EGI_SAVE_HOST;
     }
 }
 
@@ -165,8 +170,7 @@ static int add_columns(eg_save *s, egi_save_record *r, const egi_archetype *a)
 
         if (!egi_save_wanted(def_of(s, component)))
             continue;
-        insert_by_name(s, s->columns + r->column, r->column_count++,
-                       component);
+        insert_by_name(s, s->columns + r->column, r->column_count++, component);
         if (s->index_of[component] == 0) {
             insert_by_name(s, s->table, s->table_count++, component);
             s->index_of[component] = 1;
@@ -184,8 +188,8 @@ static int build_records(eg_save *s)
         egi_save_record *r;
 
         if (i > 0 &&
-            saved_compare(
-                s, s->world->archetypes[s->parts[i - 1].archetype], a) == 0) {
+            saved_compare(s, s->world->archetypes[s->parts[i - 1].archetype],
+                          a) == 0) {
             r = &s->records[s->record_count - 1];
         } else {
             if (egi_grow(&s->alloc, (void **)&s->records, &s->record_capacity,

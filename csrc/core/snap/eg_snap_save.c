@@ -9,10 +9,6 @@
 
 #include <string.h>
 
-#define VALUE_KEY "value"
-
-enum { VALUE_KEY_LEN = 5 };
-
 static const eg_component_def *def_of(const eg_save *s, uint32_t component)
 {
     return s->world->registry->defs[component - 1];
@@ -65,7 +61,7 @@ static size_t number_rows_size(const double *rows, uint32_t count)
 static size_t column_size(const eg_save *s, uint32_t component,
                           const egi_save_part *p, uint32_t *hosted)
 {
-    size_t each = egi_size_hash(1) + egi_size_string(VALUE_KEY_LEN);
+    size_t each = EGI_SCALAR_HEAD_SIZE;
     const egi_archetype *a = s->world->archetypes[p->archetype];
     const double *rows;
     int i;
@@ -79,8 +75,9 @@ static size_t column_size(const eg_save *s, uint32_t component,
         return p->rows * (each + EGI_SIZE_BOOL);
     case EGI_SAVE_NUMBER:
         i = egi_byte_index(a, component);
-        rows = (const double *)(const void *)
-                   egi_rows_of(s->world, a->id)->columns[i] + 1;
+        rows = (const double *)(const void *)egi_rows_of(s->world, a->id)
+                   ->columns[i] +
+               1;
         return p->rows * each + number_rows_size(rows, p->rows);
     default:
         return (size_t)s->hosted[(*hosted)++].size;
@@ -89,8 +86,7 @@ static size_t column_size(const eg_save *s, uint32_t component,
 
 static size_t record_head_size(const eg_save *s, const egi_save_record *r)
 {
-    size_t size = egi_size_number(r->column_count) +
-                  egi_size_number(r->rows) +
+    size_t size = egi_size_number(r->column_count) + egi_size_number(r->rows) +
                   egi_size_number(EGI_MODE_COLUMNS);
 
     for (uint32_t k = 0; k < r->column_count; k++)
@@ -210,10 +206,26 @@ int eg_save_measure(eg_save *s, const void *data, size_t data_len,
 
 /* -- writing -------------------------------------------------------------- */
 
-static void put_value_key(egi_writer *w)
+/* {value = number}, {value = bool}: head and key are the same eight bytes in
+ * every row. */
+static void put_numbers(egi_writer *w, const unsigned char *row1, uint32_t rows)
 {
-    egi_put_hash(w, 1);
-    egi_put_string(w, VALUE_KEY, VALUE_KEY_LEN);
+    for (uint32_t k = 0; k < rows; k++) {
+        double v;
+
+        memcpy(&v, row1 + k * sizeof v, sizeof v);
+        egi_put_raw(w, EGI_SCALAR_HEAD, EGI_SCALAR_HEAD_SIZE);
+        egi_put_number(w, v);
+    }
+}
+
+static void put_booleans(egi_writer *w, const unsigned char *row1,
+                         uint32_t rows)
+{
+    for (uint32_t k = 0; k < rows; k++) {
+        egi_put_raw(w, EGI_SCALAR_HEAD, EGI_SCALAR_HEAD_SIZE);
+        egi_put_bool(w, row1[k] != 0);
+    }
 }
 
 static void put_column(eg_save *s, egi_writer *w, uint32_t component,
@@ -240,19 +252,12 @@ static void put_column(eg_save *s, egi_writer *w, uint32_t component,
             memset(to, EGI_TAG_TRUE, p->rows);
         break;
     case EGI_SAVE_BOOLEAN:
-        for (uint32_t k = 0; k < p->rows; k++) {
-            put_value_key(w);
-            egi_put_bool(w, row1[k] != 0);
-        }
+        if (row1 != NULL)
+            put_booleans(w, row1, p->rows);
         break;
     case EGI_SAVE_NUMBER:
-        for (uint32_t k = 0; k < p->rows; k++) {
-            double v;
-
-            memcpy(&v, row1 + k * sizeof v, sizeof v);
-            put_value_key(w);
-            egi_put_number(w, v);
-        }
+        if (row1 != NULL)
+            put_numbers(w, row1, p->rows);
         break;
     default:
         h = &s->hosted[(*hosted)++];
@@ -277,8 +282,8 @@ static void put_record(eg_save *s, egi_writer *w, const egi_save_record *r,
     }
     for (uint32_t k = 0; k < r->column_count; k++)
         for (uint32_t p = 0; p < r->part_count; p++)
-            put_column(s, w, s->columns[r->column + k],
-                       &s->parts[r->part + p], hosted);
+            put_column(s, w, s->columns[r->column + k], &s->parts[r->part + p],
+                       hosted);
 }
 
 int eg_save_write(eg_save *s, void *to, uint64_t size)

@@ -38,10 +38,13 @@ static int read_version(egi_reader *r, double *version)
     egi_head h;
     double v;
 
+    /* Text and code of all kinds begin otherwise: say so, not that some count
+     * in them is too large. */
+    if (r->len > 0 && r->data[0] != EGI_TAG_INT32 &&
+        r->data[0] != EGI_TAG_DOUBLE)
+        return EGI_CORRUPT_AT(r, 0, "not a snapshot");
     if (egi_read_head(r, &h) != EG_OK)
         return r->error;
-    if (h.tag != EGI_TAG_INT32 && h.tag != EGI_TAG_DOUBLE)
-        return EGI_CORRUPT(r, "not a snapshot");
     v = egi_head_number(&h);
     if (!(v >= 1.0 && v <= (double)integer_max) || (double)(uint64_t)v != v)
         return EGI_CORRUPT(r, "not a snapshot");

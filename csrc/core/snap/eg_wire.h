@@ -101,6 +101,13 @@ enum egi_wire_allocator {
 
 #define EGI_ALLOCATOR_RUN 0x80000000u   /* bit 31 of `generation` */
 
+/* Every row of a scalar without a codec begins like this: {value = ... */
+#define EGI_SCALAR_HEAD "\x09\x01\x25value"
+
+enum egi_wire_scalar {
+    EGI_SCALAR_HEAD_SIZE = 8
+};
+
 /* The only NaN of a snapshot. */
 #define EGI_NAN64 UINT64_C(0x7ff8000000000000)
 #define EGI_NAN32 UINT32_C(0x7fc00000)

@@ -28,8 +28,8 @@ static int set_is(const egi_archetype *a, const uint32_t *components,
             memcmp(a->components, components, count * sizeof *components) == 0);
 }
 
-static egi_archetype *set_find(const eg_world *w, const uint32_t *components,
-                               uint32_t count, int staging)
+egi_archetype *egi_archetype_find(const eg_world *w, const uint32_t *components,
+                                  uint32_t count, int staging)
 {
     uint32_t mask = w->set_capacity - 1;
     uint32_t h = egi_mix32(set_hash(components, count, staging));
@@ -39,7 +39,7 @@ static egi_archetype *set_find(const eg_world *w, const uint32_t *components,
     for (uint32_t i = h & mask; w->sets[i] != 0; i = (i + 1) & mask) {
         egi_archetype *a = w->archetypes[w->sets[i]];
 
-        if (a != NULL && set_is(a, components, count, staging))
+        if (set_is(a, components, count, staging))
             return a;
     }
     return NULL;
@@ -55,7 +55,24 @@ static void set_put(eg_world *w, const egi_archetype *a)
     w->sets[i] = a->id;
 }
 
-/* Dropped archetypes leave their entry behind; growing sweeps them out. */
+/* Empties the place of an archetype and puts the run behind it in again. */
+static void set_remove(eg_world *w, const egi_archetype *a)
+{
+    uint32_t mask = w->set_capacity - 1;
+    uint32_t i = egi_mix32(a->hash) & mask;
+
+    while (w->sets[i] != a->id)
+        i = (i + 1) & mask;
+    w->sets[i] = 0;
+    w->set_count--;
+    for (i = (i + 1) & mask; w->sets[i] != 0; i = (i + 1) & mask) {
+        uint32_t id = w->sets[i];
+
+        w->sets[i] = 0;
+        set_put(w, w->archetypes[id]);
+    }
+}
+
 static int sets_reserve(eg_world *w)
 {
     uint32_t old = w->set_capacity;
@@ -70,19 +87,31 @@ static int sets_reserve(eg_world *w)
     egi_free(&w->allocator, w->sets, old * sizeof *sets);
     w->sets = sets;
     w->set_capacity = capacity;
-    w->set_count = 0;
     for (uint32_t id = 1; id <= w->archetype_count; id++)
-        if (w->archetypes[id] != NULL) {
+        if (w->archetypes[id] != NULL)
             set_put(w, w->archetypes[id]);
-            w->set_count++;
-        }
     return EG_OK;
+}
+
+/* Counts the components of an archetype that came or went; for coming there
+ * must be room. */
+static void held_count(eg_world *w, const egi_archetype *a, int by)
+{
+    for (uint32_t i = 0; i < a->count && !a->staging; i++) {
+        uint32_t c = a->components[i];
+        uint32_t n = egi_map32_get(&w->held, c) + (uint32_t)by;
+
+        if (n == 0)
+            egi_map32_remove(&w->held, c);
+        else
+            (void)egi_map32_set(&w->held, &w->allocator, c, n);
+    }
 }
 
 /* Rows of both contents and the shell table grow together. */
 static int table_reserve(eg_world *w)
 {
-    uint32_t old = w->archetype_capacity, capacity = old;
+    uint32_t old = w->archetype_capacity, capacity;
     egi_archetype **shells;
 
     if (w->archetype_count + 2 <= old)
@@ -164,14 +193,33 @@ void egi_archetype_free(eg_world *w, egi_archetype *a)
     egi_free(&w->allocator, a, a->size);
 }
 
+void egi_archetype_drop(eg_world *w, uint32_t id)
+{
+    egi_archetype *a = egi_archetype_at(w, id);
+
+    if (a == NULL)
+        return;
+    egi_assert(egi_count(egi_rows_of(w, id)) == 0);
+    for (int i = 0; i < 2; i++)
+        egi_rows_free(w, &w->content[i].rows[id]);
+    if (w->on_drop != NULL)
+        w->on_drop(w, a);
+    egi_untouch(w, a);
+    set_remove(w, a);
+    held_count(w, a, -1);
+    w->archetypes[id] = NULL;
+    egi_archetype_free(w, a);
+}
+
 /* `components` ascending and distinct. */
 static int get_sorted(eg_world *w, const uint32_t *components, uint32_t count,
                       int staging, uint32_t *out)
 {
-    egi_archetype *a = set_find(w, components, count, staging);
+    egi_archetype *a = egi_archetype_find(w, components, count, staging);
 
     if (a == NULL) {
-        if (sets_reserve(w) != EG_OK || table_reserve(w) != EG_OK)
+        if (sets_reserve(w) != EG_OK || table_reserve(w) != EG_OK ||
+            egi_map32_reserve(&w->held, &w->allocator, count) != EG_OK)
             return EG_ENOMEM;
         a = shell_new(w, components, count, staging);
         if (a == NULL)
@@ -188,6 +236,7 @@ static int get_sorted(eg_world *w, const uint32_t *components, uint32_t count,
         }
         set_put(w, a);
         w->set_count++;
+        held_count(w, a, 1);
     }
     *out = a->id;
     return EG_OK;

@@ -146,8 +146,7 @@ uint32_t eg_archetype_touched(eg_world *w, uint32_t *flags)
     return id;
 }
 
-/* Takes an archetype off the list of touched ones, wherever it stands. */
-static void untouch(eg_world *w, const egi_archetype *a)
+void egi_untouch(eg_world *w, const egi_archetype *a)
 {
     uint32_t *link = &w->touched;
 
@@ -155,20 +154,4 @@ static void untouch(eg_world *w, const egi_archetype *a)
         link = &w->archetypes[*link]->touched_next;
     if (a->touched != 0)
         *link = a->touched_next;
-}
-
-void egi_archetype_drop(eg_world *w, uint32_t id)
-{
-    egi_archetype *a = egi_archetype_at(w, id);
-
-    if (a == NULL)
-        return;
-    egi_assert(egi_count(egi_rows_of(w, id)) == 0);
-    for (int i = 0; i < 2; i++)
-        egi_rows_free(w, &w->content[i].rows[id]);
-    if (w->on_drop != NULL)
-        w->on_drop(w, a);
-    untouch(w, a);
-    w->archetypes[id] = NULL;
-    egi_archetype_free(w, a);
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Row storage: one block per archetype that holds the id column, the byte
- * columns and the table of their addresses.
+ * columns and the table of their addresses. Single rows are in eg_move.c.
  *
  * Row 1 of every column is 64-byte aligned and row 0 exists (ids[0] is the row
  * count), so an index from 1 needs no arithmetic outside its object. Blocks
@@ -105,13 +105,11 @@ static int rows_resize(eg_world *w, egi_archetype *a, uint32_t capacity)
     return EG_OK;
 }
 
-int egi_rows_reserve(eg_world *w, egi_archetype *a, uint32_t rows)
+int egi_rows_grow(eg_world *w, egi_archetype *a, uint32_t rows)
 {
-    egi_rows *r = egi_rows_of(w, a->id);
+    const egi_rows *r = egi_rows_of(w, a->id);
     uint32_t count = egi_count(r), capacity = r->capacity;
 
-    if (rows <= capacity - count)
-        return EG_OK;
     if (rows > UINT32_MAX / 2 - count)
         return EG_ENOMEM;
     capacity = capacity * 2;
@@ -152,60 +150,4 @@ void egi_rows_zero(const egi_archetype *a, egi_rows *r, uint32_t first,
 
         memset(r->columns[i] + first * size, 0, count * size);
     }
-}
-
-/* Small rows are the rule: constant sizes compile to plain moves. */
-static void cell_copy(unsigned char *to, const unsigned char *from,
-                      uint32_t size)
-{
-    switch (size) {
-    case 1: *to = *from; break;
-    case 4: memcpy(to, from, 4); break;
-    case 8: memcpy(to, from, 8); break;
-    case 12: memcpy(to, from, 12); break;
-    case 16: memcpy(to, from, 16); break;
-    case 24: memcpy(to, from, 24); break;
-    case 32: memcpy(to, from, 32); break;
-    default: memcpy(to, from, size); break;
-    }
-}
-
-void egi_row_copy(const egi_archetype *from, const egi_rows *fr, uint32_t row,
-                  const egi_archetype *to, egi_rows *tr, uint32_t to_row)
-{
-    uint32_t i = 0, j = 0;
-
-    while (i < from->byte_count && j < to->byte_count) {
-        uint32_t a = from->bytes[i].component, b = to->bytes[j].component;
-
-        if (a == b) {
-            uint32_t size = from->bytes[i].size;
-
-            cell_copy(tr->columns[j] + (size_t)to_row * size,
-                      fr->columns[i] + (size_t)row * size, size);
-        }
-        i += a <= b;
-        j += b <= a;
-    }
-}
-
-void egi_row_remove(eg_world *w, const egi_archetype *a, uint32_t row)
-{
-    egi_rows *r = egi_rows_of(w, a->id);
-    uint32_t last = egi_count(r);
-
-    egi_assert(row >= 1 && row <= last);
-    if (row != last) {
-        double moved = r->ids[last];
-
-        r->ids[row] = moved;
-        w->now->slots[egi_slot_of(moved)].row = (int32_t)row;
-        for (uint32_t i = 0; i < a->byte_count; i++) {
-            uint32_t size = a->bytes[i].size;
-
-            cell_copy(r->columns[i] + (size_t)row * size,
-                      r->columns[i] + (size_t)last * size, size);
-        }
-    }
-    r->ids[0] = last - 1;
 }

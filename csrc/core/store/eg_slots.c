@@ -8,66 +8,21 @@
  * taking a slot does not write to its neighbour. */
 #include "core/store/eg_store.h"
 
-#include <string.h>
-
-#define GENERATION_LIMIT 2147483648.0 /* 2^31: the first that is none */
-
 int egi_id_valid(const eg_world *w, double id)
 {
     uint32_t slot;
 
-    if (!(id >= 1.0 && id < EGI_ID_LIMIT) || (double)(uint64_t)id != id)
+    if (!(id >= 1.0 && id < EGI_ID_LIMIT) || (double)(int64_t)id != id)
         return 0;
     slot = egi_slot_of(id);
     return slot >= 1 && slot <= w->max_entities;
 }
 
-eg_slot *egi_find(const eg_world *w, double id)
-{
-    eg_slot *slot;
-
-    if (!egi_id_valid(w, id))
-        return NULL;
-    slot = &w->now->slots[egi_slot_of(id)];
-    return slot->id == id ? slot : NULL;
-}
-
-eg_slot *egi_find_held(const eg_world *w, double id)
-{
-    eg_slot *slot;
-
-    if (!egi_id_valid(w, id))
-        return NULL;
-    slot = &w->now->slots[egi_slot_of(id)];
-    return slot->id == id || slot->id == -id ? slot : NULL;
-}
-
-int egi_slot_take(eg_world *w, double *id)
-{
-    egi_content *c = w->now;
-    uint32_t s = c->free_head;
-    const eg_slot *slot;
-
-    if (s > w->max_entities)
-        return EG_EFULL;
-    slot = &c->slots[s];
-    *id = (double)s - slot->id;
-    c->free_head = (uint32_t)((int32_t)s + 1 + slot->archetype);
-    if (s > c->high)
-        c->high = s;
-    return EG_OK;
-}
-
 /* 1 when nothing holds the slot and it was not retired. */
 static int slot_is_free(const eg_slot *slot)
 {
-    return slot->id <= 0.0 && slot->id > -GENERATION_LIMIT * EGI_SLOT_COUNT &&
+    return slot->id <= 0.0 && slot->id > EGI_RETIRED &&
            egi_slot_of(-slot->id) == 0;
-}
-
-static double generation_of(double id)
-{
-    return (id - (double)egi_slot_of(id)) / EGI_SLOT_COUNT;
 }
 
 int egi_slot_check(const eg_world *w, double id)
@@ -77,7 +32,7 @@ int egi_slot_check(const eg_world *w, double id)
     if (!egi_id_valid(w, id))
         return EG_EINVAL;
     slot = &w->now->slots[egi_slot_of(id)];
-    if (slot->id <= -GENERATION_LIMIT * EGI_SLOT_COUNT)
+    if (slot->id <= EGI_RETIRED)
         return EG_ERETIRED;
     if (!slot_is_free(slot))
         return EG_EALIVE;
@@ -107,12 +62,13 @@ void egi_slot_take_at(eg_world *w, double id)
 {
     egi_content *c = w->now;
     uint32_t s = egi_slot_of(id);
-    double highest = -c->slots[s].id / EGI_SLOT_COUNT - 1.0;
+    double next = egi_next_generation(id);
+    double wanted = -c->slots[s].id;
 
     unlink_slot(c, s);
-    if (generation_of(id) < highest) {
+    if (next < wanted) {
         int err = egi_map32_set(&c->floors, &w->allocator, s,
-                                (uint32_t)highest);
+                                (uint32_t)(wanted / EGI_SLOT_COUNT) - 1);
         egi_assert(err == EG_OK);
         (void)err;
     }
@@ -120,30 +76,16 @@ void egi_slot_take_at(eg_world *w, double id)
         c->high = s;
 }
 
-void egi_slot_release(eg_world *w, double id)
+void egi_slot_release_floored(egi_content *c, double id)
 {
-    egi_content *c = w->now;
     uint32_t s = egi_slot_of(id);
-    double next = generation_of(id) + 1.0;
-    eg_slot *slot = &c->slots[s];
+    double floor = egi_map32_get(&c->floors, s);
+    double next = egi_next_generation(id);
 
-    if (c->floors.count != 0) {
-        double floor = egi_map32_get(&c->floors, s);
-
-        egi_map32_remove(&c->floors, s);
-        if (floor >= next)
-            next = floor + 1.0;
-    }
-    slot->id = -next * EGI_SLOT_COUNT;
-    slot->archetype = 0;
-    slot->row = 0;
-    if (next >= GENERATION_LIMIT) {
-        c->retired++;
-        return;
-    }
-    slot->archetype = (int32_t)c->free_head - ((int32_t)s + 1);
-    c->slots[c->free_head].row = (int32_t)s - ((int32_t)c->free_head - 1);
-    c->free_head = s;
+    egi_map32_remove(&c->floors, s);
+    if ((floor + 1.0) * EGI_SLOT_COUNT > next)
+        next = (floor + 1.0) * EGI_SLOT_COUNT;
+    egi_slot_free(c, s, next);
 }
 
 void egi_slots_clear(eg_world *w)
@@ -156,12 +98,9 @@ void egi_slots_clear(eg_world *w)
         eg_slot *slot = &c->slots[s];
 
         if (slot->id > 0.0 || egi_slot_of(-slot->id) != 0) {
-            egi_slot_release(w, slot->id > 0.0 ? slot->id : -slot->id);
+            egi_slot_release(c, slot->id > 0.0 ? slot->id : -slot->id);
         } else if (slot_is_free(slot)) {
-            slot->archetype = (int32_t)c->free_head - ((int32_t)s + 1);
-            c->slots[c->free_head].row =
-                (int32_t)s - ((int32_t)c->free_head - 1);
-            c->free_head = s;
+            egi_slot_link(c, s);
         }
     }
     c->live = 0;

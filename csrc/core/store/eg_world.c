@@ -80,6 +80,7 @@ void eg_world_free(eg_world *w)
         egi_archetype_free(w, w->archetypes[id]);
     egi_free(&a, w->archetypes, w->archetype_capacity * sizeof *w->archetypes);
     egi_free(&a, w->sets, w->set_capacity * sizeof *w->sets);
+    egi_map32_fini(&w->held, &a);
     eg_registry_release(w->registry);
     egi_free(&a, w, sizeof *w);
 }
@@ -93,24 +94,6 @@ static uint64_t content_bytes(const eg_world *w, const egi_content *c)
     return bytes;
 }
 
-/* Components are counted by marking them in a map: rare, and exact. */
-static uint32_t distinct_components(const eg_world *w)
-{
-    egi_map32 seen = {0};
-    uint32_t count;
-
-    for (uint32_t id = 1; id <= w->archetype_count; id++) {
-        const egi_archetype *a = w->archetypes[id];
-
-        for (uint32_t i = 0; a != NULL && !a->staging && i < a->count; i++)
-            if (egi_map32_set(&seen, &w->allocator, a->components[i], 1))
-                break;
-    }
-    count = seen.count;
-    egi_map32_fini(&seen, &w->allocator);
-    return count;
-}
-
 void eg_world_stats(const eg_world *w, eg_stats *out)
 {
     memset(out, 0, sizeof *out);
@@ -118,7 +101,7 @@ void eg_world_stats(const eg_world *w, eg_stats *out)
     out->max_entities = w->max_entities;
     out->high_slot = w->now->high;
     out->retired = w->now->retired;
-    out->components = distinct_components(w);
+    out->components = w->held.count;
     out->bytes = content_bytes(w, &w->content[0]) +
                  content_bytes(w, &w->content[1]);
     for (uint32_t id = 1; id <= w->archetype_count; id++)
@@ -146,6 +129,8 @@ uint32_t eg_world_compact(eg_world *w)
     uint32_t shrunk = 0;
     egi_content *spare = w->spare;
 
+    if (w->loading)
+        return 0; /* spare is what a rollback puts back */
     for (uint32_t id = 1; id <= w->archetype_count; id++) {
         egi_rows_free(w, &spare->rows[id]);
         if (w->archetypes[id] != NULL)

@@ -1,6 +1,7 @@
 --- The archetype object: the rows of all entities with one component set.
 -- Rows are 1-based. `entities` and columns are good until the scope they were
--- taken in closes, at depth 0 until the next structural change.
+-- taken in closes, at depth 0 until the next structural change. An archetype
+-- keeps its world alive. All since 0.1.
 
 local err = require("engram.err")
 
@@ -46,16 +47,19 @@ local function column(self, id)
 end
 
 --- Returns the column of a component, nil when the archetype lacks it. Marks
--- nothing dirty. Index it with rows 1 to `entities[0]`.
----@param C table  component
+-- nothing dirty. Index it with rows 1 to `entities[0]`: others are not checked.
+-- That of EntityKey is a read-only view. Not to be used after `close`. O(1).
+---@param C engram.Component
 ---@return any column
+---@raise no component
 function Archetype:get(C)
   return column(self, componentId(C, "get"))
 end
 
---- The same column; marks the component dirty.
----@param C table  component
+--- The same column; marks the component dirty, where it is present. O(1).
+---@param C engram.Component
 ---@return any column
+---@raise no component
 function Archetype:getMut(C)
   local id = componentId(C, "getMut")
   local world = self._world
@@ -64,10 +68,12 @@ function Archetype:getMut(C)
   return column(self, id)
 end
 
---- Replaces the value of one row in place and marks it dirty.
----@param row integer  1-based
----@param value any  component value; the archetype must have its component
----@raise component absent, value without `componentType`, row out of range
+--- Replaces the value of one row in place and marks it dirty. An EntityKey is
+-- claimed as by `World:set`. O(1).
+---@param row integer  1 to `entities[0]`
+---@param value engram.Value  the archetype must have its component
+---@raise component absent, value without `componentType`, row out of range, a
+-- key that is held
 function Archetype:set(row, value)
   local count = self.entities[0]
   if type(row) ~= "number" or not (row >= 1 and row <= count)
@@ -77,8 +83,9 @@ function Archetype:set(row, value)
   return self._world:_setRow(self, row, value)
 end
 
---- Marks one component of all rows dirty; absent: nothing happens.
----@param C table  component
+--- Marks one component of all rows dirty; absent: nothing happens. O(1).
+---@param C engram.Component
+---@raise no component
 function Archetype:markComponentDirty(C)
   local id = componentId(C, "markComponentDirty")
   local world = self._world
@@ -86,7 +93,7 @@ function Archetype:markComponentDirty(C)
   if store and store[self.id] then store.dirty[self.id] = world._stamp end
 end
 
---- Marks every component of all rows dirty.
+--- Marks every component of all rows dirty. O(1).
 function Archetype:markAllComponentsDirty()
   self._allDirty = self._world._stamp
 end
@@ -99,12 +106,15 @@ local function isDirty(self, id)
     or store.dirty[self.id] == world._stamp
 end
 
----@param C table  component
+--- Whether a component was marked dirty; false when it is absent. O(1).
+---@param C engram.Component
 ---@return boolean
+---@raise no component
 function Archetype:isComponentDirty(C)
   return isDirty(self, componentId(C, "isComponentDirty"))
 end
 
+--- Whether any component was marked dirty. O(components).
 ---@return boolean
 function Archetype:anyComponentDirty()
   local ids = self._ids

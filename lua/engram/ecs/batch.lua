@@ -10,6 +10,7 @@ local plan = require("engram.ecs.plan")
 local stores = require("engram.ecs.store")
 
 local C = lib.C
+local fence = stores.fence
 local first = ffi.new("uint32_t[1]")
 
 local M = {}
@@ -78,6 +79,8 @@ local function checkCall(count, cb, name)
   end
 end
 
+local FULL = -30
+
 local function outOfSlots(world, code, name)
   if code < 0 then
     fail(name, lib.message(code) .. " (maxEntities " .. world.maxEntities
@@ -101,12 +104,13 @@ local function idResult(ids, from, count)
   return nil, list
 end
 
--- Runs the callback of placed rows inside a scope and closes it.
-local function announce(world, arch, firstRow, count, cb)
+-- Completes placed rows at depth 0 and calls back: a drain of its own.
+local function announce(world, node, firstRow, count, cb)
+  local arch, unwinds = node.arch, world:_beginDrain()
   arch._allDirty = world._stamp
-  world._depth = world._depth + 1
+  fill(node, arch, firstRow, firstRow + count - 1)
   cb(arch, firstRow, firstRow + count - 1, count)
-  world:commit()
+  world:_finishDrain(unwinds)
 end
 
 local function stageBatch(world, node, cb)
@@ -118,17 +122,23 @@ local function stageBatch(world, node, cb)
 end
 
 --- Spawns `count` entities of one archetype; `cb(arch, firstRow, lastRow,
--- count)` fills their rows. Constructors and defaults do not run.
+-- count)` fills their rows. Constructors and defaults do not run: rows are
+-- zero, table rows new empty instances, required values in place. `cb` runs
+-- once, inside the call at depth 0, in the drain otherwise; not at all for 0
+-- rows. If it raises, the entities exist with what was written. O(count).
 ---@param count integer  0 or more
----@param types table[]  components, in any order
----@param cb fun(arch: table, firstRow: integer, lastRow: integer, count: integer)
+---@param types engram.Component[]  in any order, no EntityKey
+---@param cb engram.Fill
 ---@return number? firstId  when the ids ascend without gaps
----@return number[]? ids  otherwise
----@raise bad types or count; `no free entity slot`
+---@return number[]? ids  otherwise: an array; empty for count 0
+---@raise bad types or count; `no free entity slot`, and nothing was spawned; no
+-- memory; what `cb` raises
 function M.batchSpawn(world, count, types, cb)
   checkCall(count, cb, "batchSpawn")
   local node = nodeOf(world, types, "batchSpawn")
   if count == 0 then return nil, {} end
+  -- The core counts in 32 bits.
+  if count > world.maxEntities then outOfSlots(world, FULL, "batchSpawn") end
   local arch = node.arch
   if world._depth ~= 0 then
     local ids = ffi.new("double[?]", count)
@@ -137,13 +147,13 @@ function M.batchSpawn(world, count, types, cb)
     stageBatch(world, node, cb)
     return idResult(ids, 0, count)
   end
+  fence[0] = 0
   outOfSlots(world, C.eg_entity_spawn_many(world._c, arch.id, count, nil,
     first), "batchSpawn")
   stores.sync(world, false)
   local firstRow = first[0]
-  fill(node, arch, firstRow, firstRow + count - 1)
   local firstId, ids = idResult(arch.entities, firstRow, count)
-  announce(world, arch, firstRow, count, cb)
+  announce(world, node, firstRow, count, cb)
   return firstId, ids
 end
 
@@ -154,9 +164,9 @@ local WHY = {
 }
 
 --- As `batchSpawn`, under chosen dead ids, which are all checked first.
----@param ids number[]
----@param types table[]
----@param cb fun(arch: table, firstRow: integer, lastRow: integer, count: integer)
+---@param ids number[]  read, not kept
+---@param types engram.Component[]  in any order, no EntityKey
+---@param cb engram.Fill
 ---@raise an id that is not dead, occupied, retired, 0, too high or given twice
 function M.batchSpawnAt(world, ids, types, cb)
   if type(ids) ~= "table" then

@@ -1,10 +1,21 @@
---- Cells: from what a caller gave (§ component values) to what a column holds,
--- and the moves of Lua-held cells that mirror the core's row moves.
+--- Cells: from what a caller gave to what a column holds, and the moves of
+-- Lua-held cells that mirror the core's row moves.
 
+local ffi = require("ffi")
+local lib = require("engram.lib")
 local err = require("engram.err")
 local registry = require("engram.ecs.registry")
 
+local tonumber, type, typeof = tonumber, type, ffi.typeof
+local byCtype, info = registry.byCtype, registry.info
+
 local M = {}
+
+--- Raises for an entity that is neither committed nor pending.
+function M.dead(name, id)
+  err.raise("engram.World:" .. name .. ": Entity ID not found: "
+    .. lib.idText(id))
+end
 
 --- Raises for a value that is no component value, naming its position.
 function M.bad(name, position, value)
@@ -16,13 +27,23 @@ end
 -- constructed, scalar wrappers opened. Tags have none, and their column
 -- ignores what is written.
 function M.of(component, value)
-  local info = registry.info[component.componentId]
+  local record = info[component.componentId]
   if rawequal(value, component) then
-    if info.kind == "tag" then return true end
-    return info.construct()
+    if record.kind == "tag" then return true end
+    return record.construct()
   end
-  if info.scalarKind then return value.value end
+  if record.scalarKind then return value.value end
   return value
+end
+
+--- The cell again, a copy where it is a reference into a column: that dangles
+-- once the column's storage grows.
+function M.kept(content)
+  if type(content) ~= "cdata" then return content end
+  local number = tonumber(typeof(content))
+  local ctype = info[byCtype[number].componentId].ctype
+  if number == tonumber(ctype) then return content end
+  return ctype(content)
 end
 
 --- Mirrors the removal of `row` from a dense archetype: the last row fills the

@@ -9,6 +9,7 @@ local stores = require("engram.ecs.store")
 local stage = require("engram.ecs.stage")
 
 local C = lib.C
+local fence = stores.fence
 
 local M = {}
 
@@ -17,6 +18,7 @@ local function moveRow(world, id, record, arch, dst)
   local row, last = record.row, arch.entities[0]
   local toRow = dst.entities[0] + 1
   if toRow > dst._capacity then stores.reserve(world, dst, 1, "set") end
+  fence[0] = 0
   stores.check(C.eg_entity_move(world._c, id, dst.id), "set")
   cell.moved(arch, row, last, dst, toRow)
   arch._allDirty, dst._allDirty = world._stamp, world._stamp
@@ -27,11 +29,19 @@ end
 -- change.
 function M.add(world, id, record, arch, t, store, content)
   local inits, made = t.inits, {}
-  for i = 1, #inits do made[i] = inits[i].make() end
+  if #inits > 0 then
+    content = cell.kept(content)
+    for i = 1, #inits do made[i] = inits[i].make() end
+    if world._archs[record.archetype] ~= arch or record.id ~= id
+        or world._staged and stage.kindOf(world, id) ~= 0 then
+      return stage.again(world, id, store, content)
+    end
+  end
   if world._depth ~= 0 then
     return stage.add(world, id, t, store, content, made)
   end
   local dst = t.dst
+  if dst.entities[0] >= dst._capacity then content = cell.kept(content) end
   local row = moveRow(world, id, record, arch, dst)
   for i = 1, #inits do
     local init = inits[i].store
@@ -90,6 +100,7 @@ function M.despawn(world, id, record, arch)
     world._keys:release(id)
     world._keys:dropped(key, id)
   end
+  fence[0] = 0
   C.eg_entity_despawn(world._c, id)
   cell.removed(arch, row, last)
   arch._allDirty = world._stamp

@@ -1,4 +1,3 @@
--- SPDX-License-Identifier: MIT
 --- Table components: instances are Lua tables, stored by reference.
 -- @module engram.ecs.component
 

@@ -1,4 +1,3 @@
--- SPDX-License-Identifier: MIT
 --- Constructors of table components, and what all factories share.
 -- A constructor is generated per component: its fields are literal keys and
 -- its defaults literal constants, so a call compiles to the stores and nothing
@@ -55,9 +54,10 @@ end
 ---@param ... any        what the first line takes from `...`
 ---@return any ...       what the code returns
 function M.compile(name, lines, ...)
-  local text = concat(lines, "\n")
-  -- codegen: text built here from quoted names and numbers only
-  return assert(loadstring(text, err.chunkName(name)))(...)
+  local text, chunk = concat(lines, "\n"), err.chunkName(name)
+  local code, message = loadstring(text, chunk) -- codegen: from checked fields
+  if code == nil then error(message) end
+  return code(...)
 end
 
 --- Makes a container callable. A metatable it came with is kept and shared

@@ -124,6 +124,8 @@ function M.restore(world, kept)
   world._plans = kept.plans
   world._epoch = world._epoch + 1
   world._batches, world._batchCount = kept.batches, 0
+  world._depth, world._draining, world._staged = 0, false, false
+  world._waves = 0
   for id = 1, mark do
     local arch = world._archs[id]
     if arch then

@@ -1,4 +1,3 @@
--- SPDX-License-Identifier: MIT
 --- Deep copies of default values and prototypes.
 -- @module engram.ecs.copy
 

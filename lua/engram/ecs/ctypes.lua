@@ -1,4 +1,3 @@
--- SPDX-License-Identifier: MIT
 --- Field types of FFI components.
 -- Reads the ctype texts of a declaration, lays out the struct, and writes the
 -- fingerprint under which saves know the layout. Types are canonical (`i32`,

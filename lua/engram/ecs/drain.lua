@@ -13,6 +13,7 @@ local stores = require("engram.ecs.store")
 local batch = require("engram.ecs.batch")
 
 local C = lib.C
+local fence = stores.fence
 
 local MAX_WAVES = 64
 
@@ -61,40 +62,63 @@ local ANSWER = {
   [5] = batch.placed,
 }
 
-local function run(world)
+-- Runs waves until nothing is left. Returns false when a callback has called
+-- `unwind`: that has done the rest, and what is staged now is not ours.
+local function run(world, unwinds)
   local c, op = world._c, world._op
+  if world._unwinds ~= unwinds then return false end
   while C.eg_stage_pending(c) ~= 0 do
     if world._waves >= MAX_WAVES then err.raise("engram: " .. ENDLESS) end
     stores.check(C.eg_drain_begin(c), "commit")
-    local kind = stores.check(C.eg_drain_next(c, op), "commit")
-    while kind ~= 0 do
+    repeat
+      fence[0] = 0
+      local kind = C.eg_drain_next(c, op)
+      -- Also when that failed: steps before may have moved columns.
       stores.sync(world, true)
-      ANSWER[kind](world, op)
-      kind = stores.check(C.eg_drain_next(c, op), "commit")
-    end
-    stores.sync(world, true)
+      stores.check(kind, "commit")
+      if kind ~= 0 then ANSWER[kind](world, op) end
+      if world._unwinds ~= unwinds then return false end
+    until kind == 0
     world._waves = world._waves + 1
   end
+  return true
 end
 
--- Applies everything staged; the world is in a scope of its own meanwhile.
-local function drain(world)
-  world._draining = true
-  world._depth = 1
-  run(world)
+--- Ends a drain that began when `unwinds` was the world's count of unwinds:
+-- applies what is staged and closes its scope. Those that callbacks have opened
+-- and not closed stay open.
+function M.finish(world, unwinds)
+  if not run(world, unwinds) then return end
   world._draining = false
   world._staged = false
   world._waves = 0
-  world._depth = 0
+  world._depth = world._depth - 1
 end
 
---- Opens a scope: structural changes wait until the outermost one closes.
+--- Begins a drain: the world is in a scope of its own. Returns what `finish`
+-- wants.
+function M.begin(world)
+  world._draining = true
+  world._depth = 1
+  return world._unwinds
+end
+
+-- Applies everything staged.
+local function drain(world)
+  M.finish(world, M.begin(world))
+end
+
+--- Opens a scope: structural changes wait until the outermost one closes. Each
+-- `defer` wants one `commit`. O(1).
 function M.defer(world)
   world._depth = world._depth + 1
 end
 
 --- Closes one scope, and applies what waits when it was the outermost.
 -- At depth 0 nothing happens. Scopes a drain or a load holds stay open.
+-- O(staged work) for the outermost.
+---@raise what a callback raises, and no memory: the rest waits for `unwind`;
+-- callbacks that stage more without end, after 64 waves
 function M.commit(world)
   local depth = world._depth
   if depth <= world._floor or world._draining and depth <= 1 then return end
@@ -107,7 +131,9 @@ function M.commit(world)
 end
 
 --- Closes every scope and applies what waits, also after an error has
--- interrupted a drain: it goes on with the next step.
+-- interrupted a drain: it goes on with the next step. At depth 0 nothing
+-- happens. Scopes a save or a load holds stay open. O(staged work).
+---@raise as `commit`
 function M.unwind(world)
   world._unwinds = world._unwinds + 1
   world._depth = world._floor

@@ -1,4 +1,3 @@
--- SPDX-License-Identifier: MIT
 --- FFI components: instances are C structs, a column is one block of them.
 -- @module engram.ecs.ffi_component
 

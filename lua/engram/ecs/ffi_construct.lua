@@ -1,4 +1,3 @@
--- SPDX-License-Identifier: MIT
 --- Constructors of FFI components.
 -- Scalar fields of a small struct go to one initialiser, `ct(a1, a2)`, which
 -- the JIT keeps in registers when the value is only copied on. Arguments are
@@ -100,7 +99,7 @@ end
 --- Builds `fill(instance, data)`: sets the fields that `data` holds, by name,
 -- and leaves the others. Numbers and booleans convert as LuaJIT converts on
 -- assignment; what it cannot convert raises with component and field. This is
--- how stored values come back (`api.md` §23.2 and §23.3).
+-- how stored values come back.
 ---@param name string
 ---@param fields table[]
 ---@return fun(instance: ffi.cdata*, data: table): ffi.cdata*
@@ -128,12 +127,16 @@ end
 ---@param f table
 ---@param ctype ffi.ctype*
 ---@param v any
+---@return ffi.cdata* scratch  to be dropped; a reference to a member does not
+-- keep its struct alive, so this function has to hold on to it to the end
 function M.checkDefault(at, f, ctype, v)
+  local scratch = ctype()
   if f.suffix ~= "" then
-    fillArray(at, f, ctype()[f.name], v, strict)
+    fillArray(at, f, scratch[f.name], v, strict)
   elseif type(v) ~= luaType(f) or f.base == "pointer" then
     strict(at, f, v)
   end
+  return scratch
 end
 
 -- The value used where an argument is nil.

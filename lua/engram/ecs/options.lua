@@ -1,4 +1,3 @@
--- SPDX-License-Identifier: MIT
 --- Options of the component factories, checked the same way for every kind.
 -- Nothing here changes anything: a factory checks first, builds, and registers
 -- last, so a call that raises leaves no trace and the name free.
@@ -22,8 +21,8 @@ local function set(words)
   return names
 end
 
--- The options of `api.md` §8.2 by kind. Anything else raises as unknown, so an
--- option that is not built yet is refused and not ignored.
+-- The options by kind. Anything else raises as unknown, so an option that is
+-- misspelt, or not built yet, is refused and not ignored.
 local ALLOWED = {
   table = set([[name container fields defaults init __call new requires
     serialize deserialize transient]]),

@@ -4,6 +4,7 @@
 -- walked with one array access per value. A *transition* stands for adding one
 -- component to an archetype. Both know the components that `requires` adds.
 
+local cell = require("engram.ecs.cell")
 local registry = require("engram.ecs.registry")
 local requires = require("engram.ecs.requires")
 local stores = require("engram.ecs.store")
@@ -23,7 +24,14 @@ local function distinct(ids)
   return out
 end
 
--- What `requires` adds to the given ids: entries {store, make}, in order.
+-- Makes the cell of a component value.
+local function cellMaker(entry)
+  local component, make = entry.component, entry.make
+  return function() return cell.of(component, make()) end
+end
+
+-- What `requires` adds to the given ids: entries {store, make}, in order;
+-- `make()` gives a cell.
 local function initials(world, given, present)
   local infos = {}
   for i = 1, #given do infos[i] = registry.info[given[i]] end
@@ -32,7 +40,7 @@ local function initials(world, given, present)
   for i = 1, #entries do
     out[i] = {
       store = stores.of(world, entries[i].component.componentId),
-      make = entries[i].make,
+      make = cellMaker(entries[i]),
     }
   end
   return out

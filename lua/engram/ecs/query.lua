@@ -1,7 +1,7 @@
 --- Queries and cursors. The core keeps the sorted list of matching archetypes;
 -- a query mirrors it as archetype objects, and iterates without state: the
 -- archetype yielded last says where to go on. So nothing is allocated and one
--- query may be nested in itself.
+-- query may be nested in itself. All since 0.1.
 
 local ffi = require("ffi")
 local lib = require("engram.lib")
@@ -19,6 +19,9 @@ Query.__index = Query
 Cursor.__index = Cursor
 
 local M = { Query = Query, Cursor = Cursor }
+
+-- States of a cursor.
+local FRESH, GIVEN, OPEN, CLOSED = 0, 1, 2, 3
 
 local FIELDS = {
   include = true, exclude = true, includeAny = true, name = true,
@@ -57,9 +60,14 @@ local function compile(world, descriptor)
   if kind ~= nil and kind ~= "logic" and kind ~= "render" then
     err.expected("engram.World:query: type", '"logic" or "render"', kind)
   end
-  local copy = {
-    name = descriptor.name, type = kind, temp = descriptor.temp or nil,
-  }
+  local name, temp = descriptor.name, descriptor.temp
+  if name ~= nil and type(name) ~= "string" then
+    err.expected("engram.World:query: name", "string", name)
+  end
+  if temp ~= nil and type(temp) ~= "boolean" then
+    err.expected("engram.World:query: temp", "boolean", temp)
+  end
+  local copy = { name = name, type = kind, temp = temp or nil }
   local include, exclude, any
   copy.include, include = components(descriptor.include, "include")
   copy.exclude, exclude = components(descriptor.exclude, "exclude")
@@ -94,10 +102,13 @@ local function follow(query)
   query._list, query._place, query._count = list, place, count
 end
 
---- Makes a query. See the guide for the descriptor's fields.
----@param descriptor table
----@return table query
----@raise unknown field, bad `type`, no component in a list
+--- Makes a query. It lives as long as its world, and each new archetype is
+-- offered to it; `temp` makes one that is not told. O(archetypes).
+---@param descriptor engram.QueryDescriptor  read and copied: `include` (all
+-- of), `exclude` (none of), `includeAny` (one of), `type` ("logic" or
+-- "render"), `name`, `temp`
+---@return engram.Query query
+---@raise unknown field, bad `type`, no component in a list, no memory
 function M.new(world, descriptor)
   local copy, include, exclude, any = compile(world, descriptor)
   local a, b, c = idArray(include), idArray(exclude), idArray(any)
@@ -132,8 +143,8 @@ function Query:__tostring()
   return "query " .. (self.descriptor.name or "(unnamed)")
 end
 
--- One step: the first non-empty archetype after `arch`.
-local function step(query, arch)
+-- The first non-empty archetype after `arch`, or from the start: opens a scope.
+local function following(query, arch)
   local i
   if arch == nil then
     sync(query)
@@ -149,18 +160,25 @@ local function step(query, arch)
     local length = entities[0]
     if length > 0 then return match, length, entities end
   end
-  query._world:commit()
+end
+
+-- One step of a loop; its end closes the scope.
+local function step(query, arch)
+  local match, length, entities = following(query, arch)
+  if match == nil then query._world:commit() end
+  return match, length, entities
 end
 
 --- Iterates non-empty matching archetypes inside a scope, in archetype order:
 -- `for arch, length, entities in query:iter()`. Allocates nothing. Leaving the
 -- loop early leaves its scope open until `unwind`; use a cursor to avoid that.
+-- Columns and `entities` are good until the loop ends. May be nested in itself.
 ---@return fun(query: table, arch: table?): table?, integer?, any
 function Query:iter()
   return step, self, nil
 end
 
---- Number of matching entities. Cost by archetypes.
+--- Number of matching committed entities. O(matching archetypes).
 ---@return integer
 function Query:count()
   sync(self)
@@ -169,44 +187,47 @@ function Query:count()
   return total
 end
 
---- Makes a cursor: one traversal whose scope can be closed at any time.
----@return table cursor
+--- Makes a cursor: one traversal whose scope can be closed at any time. The
+-- scope opens at the first step. O(1), one small table.
+---@return engram.Cursor cursor
 function Query:cursor()
-  return setmetatable({ _query = self, _world = self._world, _state = 0 },
+  return setmetatable({ _query = self, _world = self._world, _state = FRESH },
     Cursor)
 end
 Query.newCursor = Query.cursor
 
--- States of a cursor: 0 fresh, 1 under way, 2 closed.
 local function cursorStep(cursor, arch)
-  if cursor._state == 2 then return nil end
+  if cursor._state == CLOSED then return nil end
   if arch == nil then
-    if cursor._state ~= 0 then return nil end
-    cursor._state = 1
+    if cursor._state ~= GIVEN then return nil end
     cursor._unwinds = cursor._world._unwinds
+    cursor._state = OPEN
   end
-  local match, length, entities = step(cursor._query, arch)
-  -- Exhaustion has closed the scope already.
-  if match == nil then cursor._state = 2 end
+  local match, length, entities = following(cursor._query, arch)
+  if match == nil then cursor:close() end
   return match, length, entities
 end
 
 --- Iterates as the query does. A cursor makes one traversal.
 ---@raise a second traversal, a closed cursor
 function Cursor:iter()
-  if self._state ~= 0 then
-    err.raise("engram.Cursor:iter: " .. (self._state == 2
+  if self._state ~= FRESH then
+    err.raise("engram.Cursor:iter: " .. (self._state == CLOSED
       and "the cursor is closed" or "a cursor makes one traversal"))
   end
+  self._state = GIVEN
   return cursorStep, self, nil
 end
 
---- Ends the traversal and its scope; again, or never begun: only closes.
+--- Ends the traversal and its scope, and drains if that was the last one.
+-- Again, never begun, or after an unwind: the cursor is closed, no more.
+---@raise as `World:commit`
 function Cursor:close()
   local state = self._state
-  self._state = 2
-  -- An unwind since then has closed this scope with all others.
-  if state == 1 and self._unwinds == self._world._unwinds then
+  self._state = CLOSED
+  -- What has closed all scopes since then has closed this one: `unwind`,
+  -- `clearEntities`, the end of the world.
+  if state == OPEN and self._unwinds == rawget(self._world, "_unwinds") then
     self._world:commit()
   end
 end

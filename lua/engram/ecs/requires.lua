@@ -1,4 +1,3 @@
--- SPDX-License-Identifier: MIT
 --- Components that come along with others.
 -- An entry of `requires` is kept as `{component, make}`. `make()` gives the
 -- component value for one entity: a new instance for a bare component, a deep

@@ -1,4 +1,3 @@
--- SPDX-License-Identifier: MIT
 --- Scalar components: one number, boolean or string per entity.
 -- Columns and `get` deal in raw values. `C(v)` is a wrapper that carries the
 -- component to `spawn` and `set`; compiled code does not allocate it.

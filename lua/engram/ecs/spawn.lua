@@ -14,7 +14,7 @@ local stores = require("engram.ecs.store")
 local cell = require("engram.ecs.cell")
 
 local C = lib.C
-local resolve = values.resolve
+local resolve, fence = values.resolve, stores.fence
 local select = select
 
 local UNROLLED = 8
@@ -39,6 +39,7 @@ end
 -- Commits a row whose cells are in place. `chosen` is a chosen id or nil.
 local function commit(world, arch, into, row, chosen)
   local code
+  fence[0] = 0
   if into == arch then
     if chosen then
       code = C.eg_entity_spawn_at(world._c, chosen, arch.id)
@@ -61,11 +62,14 @@ end
 -- The general form: any number of values, required components, unique keys.
 -- `list` holds n resolved components, `cells` their cells.
 local function place(world, node, list, cells, n, chosen)
+  local inits, made = node.inits, {}
+  -- What makes values may be user code: first keep what it could invalidate,
+  -- and look at the world only afterwards.
+  for i = 1, n do cells[i] = cell.kept(cells[i]) end
+  for i = 1, #inits do made[i] = inits[i].make() end
   local arch = node.arch
   local into = arch
   if world._depth ~= 0 then into = node.staged or plan.staged(world, node) end
-  local inits, made = node.inits, {}
-  for i = 1, #inits do made[i] = inits[i].make() end
   local key
   for i = 1, n do
     local unique = world._stores[list[i].componentId].key
@@ -94,7 +98,7 @@ local function general(world, n, chosen, ...)
       cell.bad(chosen and "spawnAt" or "spawn", i, value)
     end
     list[i] = component
-    cells[i] = value
+    cells[i] = cell.kept(value)
     local id = component.componentId
     node = node[id] or plan.extend(node, id)
   end
@@ -112,7 +116,8 @@ local function source(n)
   local args = {}
   for i = 1, n do args[i] = "v" .. i end
   local list = table.concat(args, ", ")
-  put("local C, resolve, plan, stores, cellOf, badValue, place, refused = ...")
+  put("local C, resolve, plan, stores, fence, cellOf, kept, badValue, place,"
+    .. " refused = ...")
   put("local type = type")
   put("return function(world" .. (n > 0 and ", " .. list or "") .. ")")
   put("local node = world._plans")
@@ -132,10 +137,13 @@ local function source(n)
   put("if world._depth ~= 0 then")
   put("into = node.staged or plan.staged(world, node) end")
   put("local row = into.entities[0] + 1")
-  put("if row > into._capacity then stores.reserve(world, into, 1) end")
+  put("if row > into._capacity then")
+  for i = 1, n do put("v$ = kept(v$)", i) end
+  put("stores.reserve(world, into, 1) end")
   put("local at, all = into.id, world._stores")
   for i = 1, n do put("all[i$][at][row] = v$", i) end
   put("local id")
+  put("fence[0] = 0")
   put("if into == arch then")
   put("id = C.eg_entity_spawn(world._c, at)")
   put("arch._allDirty = world._stamp")
@@ -147,20 +155,25 @@ local function source(n)
   return table.concat(out, "\n")
 end
 
+-- Building text is no work for the JIT: its traces would only be in the way.
+jit.off(source, true)
+
 local spawners = {}
 for n = 0, UNROLLED do
   local chunk = err.chunkName("spawn" .. n)
   local make = assert(loadstring(source(n), chunk)) -- codegen: text of ours
-  spawners[n] = make(C, resolve, plan, stores, cell.of, badValue, place,
-    refused)
+  spawners[n] = make(C, resolve, plan, stores, fence, cell.of, cell.kept,
+    badValue, place, refused)
 end
 
 --- Spawns one entity with the given component values.
 -- At depth 0 it exists when the call returns; inside a scope the id is pending
--- and works with `set`, `remove`, `despawn` at once. Amortised O(values).
----@param ... any  component values, in any order; the last of a kind wins
----@return number id
----@raise no component value (with its position); `no free entity slot`
+-- and works with `set`, `remove`, `despawn` at once. Amortised O(values); no
+-- garbage in compiled code for FFI values of scalar fields up to 128 bytes.
+---@param ... engram.Value  in any order, none included; the last of a kind wins
+---@return number id  never 0, never issued before
+---@raise no component value (with its position); `no free entity slot`; an
+-- EntityKey that is empty or held; what a constructor raises; no memory
 function M.spawn(world, ...)
   local n = select("#", ...)
   local spawner = spawners[n]
@@ -169,9 +182,11 @@ function M.spawn(world, ...)
 end
 
 --- Spawns one entity under a chosen dead id.
----@param id number  an id that is neither live nor pending, its slot free
----@param ... any  component values
----@raise id in use, slot of another live entity, retired, 0 or too high
+---@param id number  an id that is neither live nor pending, its slot free;
+-- any generation
+---@param ... engram.Value
+---@raise id in use, slot of another live entity, retired, 0 or above
+-- `maxEntities`; else as `spawn`
 function M.spawnAt(world, id, ...)
   if type(id) ~= "number" then
     err.expected("engram.World:spawnAt", "entity id", id)

@@ -59,6 +59,13 @@ function M.add(world, id, t, store, content, made)
   world._staged = true
 end
 
+--- Starts a `set` anew: a constructor of a required value has changed the very
+-- entity, so what was found out before it ran does not hold any more.
+function M.again(world, id, store, content)
+  if store.scalar then return world:set(id, store.component, content) end
+  return world:set(id, store.tagColumn and store.component or content)
+end
+
 -- The staging archetype with the components of `t` as well.
 local function stagedWith(world, staged, added)
   local arch = staged or stores.find(world, {}, true)
@@ -85,10 +92,18 @@ function M.set(world, id, record, store, content)
   end
   local t = target._add[cid] or plan.transition(world, target, cid)
   local inits, made = t.inits, {}
-  for i = 1, #inits do made[i] = inits[i].make() end
+  if #inits > 0 then
+    local kind, at = state.kind, state.staged
+    content = cell.kept(content)
+    for i = 1, #inits do made[i] = inits[i].make() end
+    -- User code may have run, and used the shared state in any case.
+    C.eg_stage_find(world._c, id, state)
+    if state.kind ~= kind or state.staged ~= at
+        or state.kind ~= 0 and state.target ~= target.id then
+      return M.again(world, id, store, content)
+    end
+  end
   local into = stagedWith(world, staged, t.added)
-  -- `make` may have run user code and used the shared state.
-  C.eg_stage_find(world._c, id, state)
   local row = restage(world, id, t.dst, into)
   for i = 1, #inits do
     local init = inits[i].store

@@ -24,6 +24,13 @@ local found = ffi.new("uint32_t[1]")
 
 local M = {}
 
+--- To be stored into (`fence[0] = 0`) before every foreign call that changes or
+-- frees rows. Some LuaJIT builds delay a load from C memory past a foreign call
+-- when its value is used only afterwards: `local x = col[row].x`, `despawn`,
+-- `sum + x` adds what lies in the row by then. A store in between stops them.
+M.fence = ffi.new("int32_t[1]")
+local fence = M.fence
+
 -- Storage classes, as in enum eg_storage.
 M.TAG, M.RAW, M.NUMBER, M.BOOLEAN, M.HOST = 0, 1, 2, 3, 4
 
@@ -81,6 +88,17 @@ local function fitHostColumn(store, at, count, capacity)
   store[at] = fresh
 end
 
+-- Column of an archetype without storage: never the null pointer, since that
+-- equals nil, which means that the component is absent.
+local function emptyColumn(store)
+  if store.none == nil then
+    local ctype = store.info.ctype
+    local size = ctype and ffi.sizeof(ctype) or 8
+    store.none = ffi.new("double[?]", size / 4 + 1) -- row 0 and a row 1
+  end
+  return store.none
+end
+
 --- Reads addresses and capacity of an archetype again.
 function M.readdress(world, arch)
   local at, stores, c = arch.id, world._stores, world._c
@@ -91,7 +109,9 @@ function M.readdress(world, arch)
   for i = 1, #components do
     local store = stores[components[i]]
     if store.pointer then
-      store[at] = cast(store.pointer, C.eg_archetype_column(c, at, store.id))
+      local address = C.eg_archetype_column(c, at, store.id)
+      if address == nil then address = emptyColumn(store) end
+      store[at] = cast(store.pointer, address)
     end
   end
 end
@@ -146,6 +166,7 @@ end
 
 --- Makes room for `rows` rows beyond those present.
 function M.reserve(world, arch, rows, what)
+  fence[0] = 0
   M.check(C.eg_archetype_reserve(world._c, arch.id, rows), what or "spawn")
   M.sync(world, false)
 end

@@ -1,4 +1,3 @@
--- SPDX-License-Identifier: MIT
 --- Tags: components without data. The component itself is the value.
 -- @module engram.ecs.tag
 

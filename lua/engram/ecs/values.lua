@@ -1,4 +1,3 @@
--- SPDX-License-Identifier: MIT
 --- What counts as a component value.
 -- `resolve` stands in front of every spawn and set, so it is written to vanish
 -- in compiled code: the number of a ctype is a constant there, and the

@@ -1,5 +1,8 @@
 --- Worlds: making, closing, and the calls that concern a world as a whole.
--- Per-entity calls are in `entity.lua`, scopes in `drain.lua`.
+-- Per-entity calls are in `entity.lua`, scopes in `drain.lua`. What holds for
+-- every method: an argument of a wrong type raises; a call that raises has
+-- changed nothing; on a closed world all but `close` raise. A world belongs to
+-- its Lua state. All since 0.1.
 
 local ffi = require("ffi")
 local lib = require("engram.lib")
@@ -44,6 +47,9 @@ local Closed = {
   __tostring = function() return "world (closed)" end,
 }
 
+-- What archetypes of a closed world have for `entities`.
+local NO_ROWS = setmetatable({}, { __index = Closed.__index })
+
 local function isInteger(v, low, high)
   return type(v) == "number" and v % 1 == 0 and v >= low and v <= high
 end
@@ -82,11 +88,13 @@ local function configured(config)
   return out
 end
 
---- Creates an empty world.
----@param config? table  timestep (seconds), maxEntities, fixedMaxSteps,
--- fixedOverload
----@return table world
----@raise a value outside its rule, an unknown option
+--- Creates an empty world. It is freed when nobody refers to it, or by `close`;
+-- queries, archetypes and cursors keep it, columns do not.
+---@param config? engram.WorldOptions  read, not kept: `maxEntities` (1 to
+-- 2^22 - 1; 2^20), fixed for its life; `timestep` (seconds, above 0; 1/60),
+-- `fixedMaxSteps` (1 or more; 10), `fixedOverload` ("drop" or "accumulate")
+---@return engram.World world
+---@raise a value outside its rule, an unknown option, no memory
 function M.newWorld(config)
   local options = configured(config)
   stores.check(C.eg_world_new(registry.handle(), options.maxEntities, nil,
@@ -96,7 +104,7 @@ function M.newWorld(config)
     maxEntities = options.maxEntities,
     _c = c,
     _slots = C.eg_world_slots(c),
-    _max = ffi.cast("int64_t", options.maxEntities),
+    _max = ffi.cast("uint64_t", options.maxEntities),
     _depth = 0,
     _floor = 0,       -- scopes that commit and unwind may not close
     _staged = false,  -- anything for a drain to do
@@ -129,13 +137,13 @@ function World:_refuseOpenScope(name)
       .. " of this world is under way")
   end
   if self._draining then
-    err.raise("engram.World:" .. name .. ": not inside a drain (after an error in"
-      .. " a callback call unwind first)")
+    err.raise("engram.World:" .. name .. ": not inside a drain (after an error"
+      .. " in a callback call unwind first)")
   end
   if self._depth ~= 0 then
-    err.raise("engram.World:" .. name .. ": not inside an open scope (a loop over"
-      .. " a query that was left early, or an error in a callback, leaves its"
-      .. " scope open until unwind)")
+    err.raise("engram.World:" .. name .. ": not inside an open scope (a loop"
+      .. " over a query that was left early, or an error in a callback, leaves"
+      .. " its scope open until unwind)")
   end
 end
 
@@ -150,15 +158,17 @@ local function refuseDrain(world, name)
 end
 
 --- Frees the world's memory now. Again: nothing happens; every other method
--- then raises `world is closed`. Columns taken from it must not be used.
----@raise inside a drain, a save or a load
+-- then raises `world is closed`. Columns and rows taken from it must not be
+-- used. Allowed in an open scope; what is staged is dropped. O(archetypes).
+---@raise inside a drain or the callback of a batch, a save or a load
 function World:close()
   if getmetatable(self) == Closed then return end
   refuseDrain(self, "close")
   for id = 1, C.eg_archetype_count(self._c) do
     local arch = self._archs[id]
-    if arch then arch.entities = nil end
+    if arch then arch.entities = NO_ROWS end
   end
+  stores.fence[0] = 0
   C.eg_world_free(ffi.gc(self._c, nil))
   local names = {}
   local name = next(self)
@@ -171,8 +181,9 @@ function World:close()
 end
 
 --- Removes all entities and all staged work, and closes all scopes. Queries
--- and capacity stay; no callback runs. Old ids are dead.
----@raise inside a drain, a save or a load
+-- and capacity stay; no callback runs. Old ids are dead, slots are handed out
+-- lowest first; dirty marks are cleared. Loops under way end. O(slots used).
+---@raise inside a drain or the callback of a batch, a save or a load
 function World:clearEntities()
   refuseDrain(self, "clearEntities")
   local archs, high = self._archs, C.eg_archetype_count(self._c)
@@ -187,28 +198,33 @@ function World:clearEntities()
       arch._allDirty = 0
     end
   end
+  stores.fence[0] = 0
   C.eg_world_clear(self._c)
   self._keys = Keys.new()
   self._batches, self._batchCount = {}, 0
   self._staged = false
   self._depth = 0
+  self._unwinds = self._unwinds + 1
   self._stamp = self._stamp + 1
 end
 
---- Gives spare memory back.
----@return integer pruned  archetypes dropped
+--- Gives spare memory back: rows beyond need, and what is kept for the next
+-- load. Columns and rows taken before are invalid. O(bytes of rows).
+---@return integer pruned  archetypes dropped; always 0 for now
 ---@return integer compacted  archetypes whose storage shrank
----@raise in an open scope
+---@raise in an open scope, a drain, a save or a load
 function World:compact()
   self:_refuseOpenScope("compact")
+  stores.fence[0] = 0
   local shrunk = C.eg_world_compact(self._c)
   stores.sync(self, false)
   return 0, shrunk
 end
 
---- Numbers about the world: entities, archetypes, components.
+--- Numbers about the world: committed `entities`, `archetypes` (empty ones
+-- included), `components` (distinct ones that archetypes have). O(archetypes).
 ---@param fill? table  filled and returned when given
----@return table
+---@return engram.Stats
 function World:getStats(fill)
   if fill ~= nil and type(fill) ~= "table" then
     err.expected("engram.World:getStats", "table", fill)
@@ -221,9 +237,10 @@ function World:getStats(fill)
   return fill
 end
 
---- Committed holder of an EntityKey.
+--- Committed holder of an EntityKey. Follows structure: a key that is set or
+-- given up in an open scope shows when the scope closes. O(1).
 ---@param key string
----@return number? id
+---@return number? id  nil when nobody holds it
 function World:byKey(key)
   if type(key) ~= "string" then
     err.expected("engram.World:byKey", "string", key)
@@ -245,9 +262,10 @@ function World:requireKey(key)
 end
 
 --- Iterates non-empty archetypes that have a component, in archetype order,
--- without a scope: make no structural change in the loop.
----@param component table
----@return fun(): table?, integer?, any
+-- without a scope: make no structural change in the loop. `Disabled` plays no
+-- part. The list is made at the call: O(n log n) in archetypes, and garbage.
+---@param component engram.Component
+---@return fun(): engram.Archetype, integer, any  archetype, length, entities
 function World:findArchetypes(component)
   if not rawequal(values.resolve(component) or false, component) then
     err.expected("engram.World:findArchetypes", "component", component)
@@ -286,7 +304,9 @@ function World:_setRow(arch, row, value)
       .. " is absent from " .. tostring(arch))
   end
   if store.key then return entity.set(self, arch.entities[row], value) end
-  column[row] = cell.of(component, value)
+  local content = cell.of(component, value)
+  -- Building it may have run user code, which may have moved the column.
+  store[arch.id][row] = content
   store.dirty[arch.id] = self._stamp
 end
 
@@ -299,9 +319,11 @@ World.spawn, World.spawnAt = spawn.spawn, spawn.spawnAt
 World.batchSpawn, World.batchSpawnAt = batch.batchSpawn, batch.batchSpawnAt
 World.defer, World.commit, World.unwind = drain.defer, drain.commit,
   drain.unwind
+World._beginDrain, World._finishDrain = drain.begin, drain.finish
 World.query, World.newQuery = query.new, query.new
 
--- Snapshots are half of the library and not needed by every script.
+-- Snapshots are half of the library and not needed by every script. Contracts
+-- are in snapshot/save.lua and snapshot/load.lua.
 function World:saveSnapshot(options)
   return require("engram.snapshot.save").saveSnapshot(self, options)
 end

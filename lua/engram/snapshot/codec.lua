@@ -22,7 +22,7 @@ local CHUNK = 128 -- rows written, then checked, at a time
 local STRINGS = 24 -- bytes reserved per row for its strings
 -- More could not be handed on: strings of the host end below 2 GiB.
 local LIMIT = 0x7fff0000
-local SLOW = 1e-6 -- seconds per row; compiled code is far below
+local SLOW = 2.5e-7 -- seconds per field; compiled code is far below
 
 local bytePointer = ffi.typeof("const uint8_t *")
 local scratchPointer = ffi.typeof(
@@ -64,37 +64,48 @@ end
 
 -- Generated code that is not compiled takes ten times as long as the generic
 -- codec: when the rows of a component come in more shapes than there may be
--- traces, or the JIT gave up for another reason. So it is timed now and then,
--- and rests for some chunks when it was slow; also when chunk after chunk has
--- rows with keys that are not declared.
-local function newPace()
-  return { chunks = 0, slow = 0, missed = 0, rest = 0 }
+-- traces, or when the JIT gave up for another reason. So it is timed now and
+-- then. When it is slow, code with fewer branches takes its place, and if that
+-- is no better, it rests for some chunks. A writer also rests when chunk after
+-- chunk has rows with keys that are not declared.
+--
+-- A codec, of either direction, is a table: `fast`, the generated function or
+-- nil; `plain`, makes one with fewer branches; `slow`, seconds per row that are
+-- too many; the rest are counters.
+local function newCodec(fast, plain, fields)
+  return { fast = fast, plain = plain, slow = SLOW * (fields + 1),
+    chunks = 0, strikes = 0, missed = 0, rest = 0 }
 end
 
-local function isResting(pace)
-  if pace.rest == 0 then return false end
-  pace.rest = pace.rest - 1
+local function isResting(codec)
+  if codec.rest == 0 then return false end
+  codec.rest = codec.rest - 1
   return true
 end
 
 -- Starts a measurement for one chunk of eight.
-local function startClock(pace)
-  pace.chunks = pace.chunks + 1
-  return pace.chunks % 8 == 0 and clock()
+local function startClock(codec)
+  codec.chunks = codec.chunks + 1
+  return codec.chunks % 8 == 0 and clock()
 end
 
-local function stopClock(pace, started, rows)
-  if clock() - started < SLOW * rows then
-    pace.slow = 0
+local function stopClock(codec, started, rows)
+  if clock() - started < codec.slow * rows then
+    codec.strikes = 0
+    return
+  end
+  codec.strikes = codec.strikes + 1
+  if codec.strikes < 4 then return end
+  if codec.plain then
+    codec.fast, codec.plain, codec.strikes = codec.plain(), nil, 0
   else
-    pace.slow = pace.slow + 1
-    if pace.slow == 4 then pace.rest, pace.slow = 256, 2 end
+    codec.rest, codec.strikes = 256, 2
   end
 end
 
-local function noteMiss(pace)
-  pace.missed = min(pace.missed + 1, 8)
-  if pace.missed > 1 then pace.rest = 2 ^ pace.missed end
+local function noteMiss(writer)
+  writer.missed = min(writer.missed + 1, 8)
+  if writer.missed > 1 then writer.rest = 2 ^ writer.missed end
 end
 
 -- ---- writing ---------------------------------------------------------------
@@ -124,13 +135,13 @@ end
 -- declared has more keys than the writer has seen, and no row has fewer, so
 -- when the sums over the chunk are equal there is none.
 local function tryChunk(writer, view, at, column, row, last, limit)
-  local started = startClock(writer.pace)
+  local started = startClock(writer)
   local nextRow, stop, seen = writer.fast(column, row, last, view.data, at,
     min(tonumber(view.capacity), limit))
   local good = seen == nil or nextRow == row
     or countKeys(column, row, nextRow - 1) == seen
   if started and nextRow > last then
-    stopClock(writer.pace, started, last - row + 1)
+    stopClock(writer, started, last - row + 1)
   end
   return nextRow, stop, good
 end
@@ -139,23 +150,23 @@ end
 -- to the generic one, and with it as many of the following as a run says: one
 -- at first, twice as many whenever the next one is left again.
 local function writeRows(writer, scratch, at, column, first, last, limit)
-  local view, pace = cast(scratchPointer, scratch), writer.pace
+  local view = cast(scratchPointer, scratch)
   local row, run = first, 1
   while row <= last do
     local from, to = row, min(row + CHUNK - 1, last)
-    if not isResting(pace) then
+    if not isResting(writer) then
       local ok, message, code = makeRoom(scratch, view, at, to - row + 1,
         writer.fixed, limit)
       if not ok then return nil, message, row, code end
       local nextRow, stop, good = tryChunk(writer, view, at, column, row, to,
         limit)
       if good then
-        pace.missed = 0
+        writer.missed = 0
         run = nextRow > row and 1 or min(run * 2, CHUNK)
         at, from = stop, nextRow
         if nextRow <= to then to = min(nextRow + run - 1, last) end
       else
-        noteMiss(pace)
+        noteMiss(writer)
         to = nextRow - 1
       end
     end
@@ -200,14 +211,14 @@ end
 
 -- Reads rows first … last, in chunks and runs as writeRows.
 local function readRows(reader, source, at, stop, column, first, last, trusted)
-  local data, pace = cast(bytePointer, source), reader.pace
+  local data = cast(bytePointer, source)
   local row, run = first, 1
   while row <= last do
     local from, to = row, min(row + CHUNK - 1, last)
-    if not isResting(pace) then
-      local started = startClock(pace)
+    if not isResting(reader) then
+      local started = startClock(reader)
       from, at = reader.fast(data, at, stop, column, row, to)
-      if started and from > to then stopClock(pace, started, to - row + 1) end
+      if started and from > to then stopClock(reader, started, to - row + 1) end
       run = from > row and 1 or min(run * 2, CHUNK)
       if from <= to then to = min(from + run - 1, last) end
     end
@@ -229,20 +240,23 @@ local writers = setmetatable({}, { __mode = "k" })
 local readers = setmetatable({}, { __mode = "k" })
 
 local function tableWriter(info)
-  local fields = info.fields
-  local writer = { pace = newPace() }
-  function writer.generic(scratch, at, column, first, last, limit)
-    return core.encodeRows(scratch, at, column, first, last, fields, limit)
+  local fields = info.fields or {}
+  local names = info.fields
+  local writer = newCodec(nil, nil, #fields)
+  if DIRECT then
+    writer.fast, writer.fixed = rowwriter.new(fields, putNumber, true)
+    function writer.plain() return (rowwriter.new(fields, putNumber, false)) end
   end
-  if DIRECT and fields then
-    writer.fast, writer.fixed = rowwriter.new(fields, putNumber)
+  function writer.generic(scratch, at, column, first, last, limit)
+    return core.encodeRows(scratch, at, column, first, last, names, limit)
   end
   return writer
 end
 
 local function stringWriter()
-  return { pace = newPace(), generic = core.encodeStrings,
-    fast = DIRECT and rowstrings.write, fixed = rowstrings.FIXED }
+  local writer = newCodec(DIRECT and rowstrings.write, nil, 1)
+  writer.fixed, writer.generic = rowstrings.FIXED, core.encodeStrings
+  return writer
 end
 
 local function asTable(data)
@@ -251,31 +265,38 @@ local function asTable(data)
 end
 
 local function tableReader(info)
-  local reader = { pace = newPace(), finish = asTable }
+  local fields = info.fields or {}
   local adopt = M.isDirect(info) and info.adopt
+  local reader = newCodec(nil, nil, #fields)
+  local function make(branching)
+    return rowreader.new(fields, getNumber, branching,
+      adopt and info.instanceMt, adopt and info.defaults or {})
+  end
+  if DIRECT then
+    reader.fast = make(true)
+    function reader.plain() return make(false) end
+  end
+  reader.finish = asTable
   if adopt then
     function reader.finish(data)
       if type(data) == "table" then return adopt(data) end
       return asTable(data)
     end
   end
-  if DIRECT and info.fields then
-    reader.fast = rowreader.new(info.fields, getNumber,
-      adopt and info.instanceMt, adopt and info.defaults or {})
-  end
   return reader
 end
 
 local function stringReader(info)
   local default = info.scalarDefault
-  return { pace = newPace(), fast = DIRECT and rowstrings.read,
-    finish = function(data)
-      if type(data) ~= "table" then return asTable(data) end
-      local value = data.value
-      if value == nil then return default end
-      if type(value) == "string" then return value end
-      return nil, "value: string expected, got " .. type(value), "schema"
-    end }
+  local reader = newCodec(DIRECT and rowstrings.read, nil, 1)
+  function reader.finish(data)
+    if type(data) ~= "table" then return asTable(data) end
+    local value = data.value
+    if value == nil then return default end
+    if type(value) == "string" then return value end
+    return nil, "value: string expected, got " .. type(value), "schema"
+  end
+  return reader
 end
 
 local function codecOf(cache, info, forTable, forString)

@@ -12,10 +12,10 @@ local err = require("engram.err")
 local registry = require("engram.ecs.registry")
 local stores = require("engram.ecs.store")
 local content = require("engram.ecs.content")
-local codec = require("engram.snapshot.codec")
+local document = require("engram.snapshot.document")
 local forms = require("engram.snapshot.forms")
+local rebuild = require("engram.snapshot.rebuild")
 local source = require("engram.snapshot.source")
-local snapshot = require("engram.snapshot")
 
 local C, core = lib.C, lib.core
 
@@ -25,7 +25,6 @@ local LIMITS = { entities = true, bytes = true, depth = true }
 
 local snapOut = ffi.new("eg_snap *[1]")
 local jobOut = ffi.new("eg_load *[1]")
-local hostedOut = ffi.new("const eg_load_column *[1]")
 local failure = ffi.new("eg_snap_error")
 local record = ffi.new("eg_snap_record")
 local column = ffi.new("eg_snap_column")
@@ -34,6 +33,7 @@ local entry = ffi.new("eg_snap_entry")
 local clash = ffi.new("uint32_t[3]")
 
 local COPY = 1     -- EG_LOAD_COPY
+local NONE = 0xffffffff -- UINT32_MAX
 local PIPELINE = 3 -- EG_ENTRY_PIPELINE
 
 local M = {}
@@ -180,143 +180,44 @@ end
 
 -- -- errors of the core ------------------------------------------------------
 
-local function fieldText(fields, index, info)
-  if index == 0xffffffff then return "?" end
-  local field = fields[index]
-  local name = ffi.string(field.name, field.name_len)
-  local text = name .. " (" .. info .. ")"
+-- Which field does not go with which, in words; "" when no component is to
+-- blame.
+local function clashText(snap, job, infos)
+  C.eg_load_clash(job, clash, clash + 1, clash + 2)
+  local index, from, to = clash[0], clash[1], clash[2]
+  if index == NONE then return "" end
+  C.eg_snap_component_at(snap, index, saved)
+  local text = string.format(": component %q",
+    ffi.string(saved.name, saved.name_len))
+  if to ~= NONE then
+    local here = infos[index + 1].ffiFields[to + 1]
+    text = text .. string.format(", field %q: here %s", here.name, here.type)
+  end
+  if from ~= NONE then
+    text = text .. ", saved as " .. forms.typeText(saved.fields[from])
+  end
   return text
 end
 
-local function schemaText(snap, job, prelude, infos)
-  C.eg_load_clash(job, clash, clash + 1, clash + 2)
-  local index = clash[0]
-  if index == 0xffffffff then return "" end
-  C.eg_snap_component_at(snap, index, saved)
-  local info = infos[index + 1]
-  local here = info.ffiFields[clash[2] + 1]
-  return string.format(": component %q, field %s: saved as %q, here %q",
-    info.name, fieldText(saved.fields, clash[1], "saved"),
-    prelude.componentTable[index + 1].fingerprint,
-    here.name .. ":" .. tostring(here.type or here.base))
-end
-
-local function refused(code, snap, job, prelude, infos)
-  if code == -44 then
-    local reason = failure.reason ~= nil and ffi.string(failure.reason)
-      or lib.message(code)
-    fail(reason .. schemaText(snap, job, prelude, infos)
-      .. string.format(" (byte offset %.0f)", tonumber(failure.offset)))
-  elseif failure.reason ~= nil then
-    fail(snapshot.describe(failure))
+-- Raises for what the core refused.
+local function refused(code, text)
+  if failure.reason ~= nil then
+    fail(document.describe(failure) .. (text or ""))
   end
   fail(lib.message(code))
 end
 
+-- What to say besides about a limit that a source goes beyond.
+local function limitText(limits, length)
+  if failure.code ~= -43 then return end
+  if length > limits.bytes then
+    return string.format("; limits.bytes is %.0f", tonumber(limits.bytes))
+  end
+  return string.format("; limits are entities = %.0f, depth = %d",
+    tonumber(limits.entities), limits.depth)
+end
+
 -- -- building ----------------------------------------------------------------
-
--- Rows of a column that was stored as raw structs and is not any more.
-local function rowsFromRaw(world, snap, item, info, cells, entities)
-  C.eg_snap_component_at(snap, item.index, saved)
-  local at = ffi.cast("const uint8_t *", item.data)
-  for row = item.first, item.first + item.rows - 1 do
-    local data = forms.rawToTable(saved, at)
-    cells[row] = forms.fromPlain(world, info, entities[row], data)
-    at = at + saved.size
-  end
-end
-
-local function damaged(item, message, offset)
-  fail(string.format("%s (byte offset %.0f)", message,
-    tonumber(item.offset) + (offset or 0)))
-end
-
--- Rows of components that the codec does not know: structs and scalars with
--- hooks.
-local function rowsOneByOne(world, item, info, cells, entities)
-  local at, size = 0, tonumber(item.size)
-  local from = ffi.cast("const uint8_t *", item.data)
-  for row = item.first, item.first + item.rows - 1 do
-    local stop, value, _, offset = core.decode(from, at, size, true)
-    if not stop then damaged(item, value, offset) end
-    cells[row] = forms.fromPlain(world, info, entities[row], value)
-    at = stop
-  end
-end
-
--- Rows of tables and strings: decoded together, then, where the component has
--- a hook or a constructor, finished one by one.
-local function rowsTogether(world, item, info, cells, entities)
-  local stop, message, _, offset = codec.read(info,
-    ffi.cast("const uint8_t *", item.data), 0, tonumber(item.size), cells,
-    item.rows, item.first, true)
-  if not stop then damaged(item, message, offset) end
-  if codec.isDirect(info) then return end
-  for row = item.first, item.first + item.rows - 1 do
-    cells[row] = forms.fromPlain(world, info, entities[row], cells[row])
-  end
-end
-
-local function buildColumn(world, snap, item)
-  local info = registry.info[item.component]
-  local arch = world._archs[item.archetype]
-  local cells = world._stores[item.component][item.archetype]
-  if item.raw ~= 0 then
-    rowsFromRaw(world, snap, item, info, cells, arch.entities)
-  elseif info.storage == stores.HOST then
-    rowsTogether(world, item, info, cells, arch.entities)
-  else
-    rowsOneByOne(world, item, info, cells, arch.entities)
-  end
-end
-
--- Strings without hooks come first: hooks may look entities up by key.
-local function isPlainString(info)
-  return info.scalarKind == "string" and not info.deserialize
-end
-
-local function buildColumns(world, snap, job)
-  local count = C.eg_load_hosted(job, hostedOut)
-  local items = hostedOut[0]
-  for i = 0, count - 1 do
-    if isPlainString(registry.info[items[i].component]) then
-      buildColumn(world, snap, items[i])
-    end
-  end
-  M.buildKeys(world)
-  for i = 0, count - 1 do
-    if not isPlainString(registry.info[items[i].component]) then
-      buildColumn(world, snap, items[i])
-    end
-  end
-end
-
---- Rebuilds the key index from the key column.
-function M.buildKeys(world)
-  local store, keys = world._keyStore, world._keys
-  for id = 1, C.eg_archetype_count(world._c) do
-    local arch = store[id] and world._archs[id]
-    if arch and not arch._staging then
-      local cells, entities = store[id], arch.entities
-      for row = 1, tonumber(entities[0]) do
-        keys:check(cells[row], entities[row], "loadSnapshot")
-        keys:claim(cells[row], entities[row], true)
-      end
-    end
-  end
-end
-
-local function addRequired(targets, extras, firsts)
-  for r = 1, #targets do
-    local arch, added = targets[r], extras[r]
-    local first = firsts[r]
-    for k = 1, #added do
-      local store = arch._world._stores[added[k].component.componentId]
-      local cells, make = store[arch.id], added[k].make
-      for row = first.row, first.row + first.rows - 1 do cells[row] = make() end
-    end
-  end
-end
 
 -- Where each record's rows begin: records of one archetype follow each other.
 local function firstRows(snap, targets)
@@ -349,11 +250,11 @@ end
 
 -- Steps 3 to 5: everything between the core's swap and the end.
 local function build(world, snap, job, plan)
-  buildColumns(world, snap, job)
-  addRequired(plan.targets, plan.extras, plan.firsts)
-  world._floor = 0
+  rebuild.columns(world, snap, job)
+  rebuild.required(plan.targets, plan.extras, plan.firsts)
+  -- Scopes that hooks left open end here.
+  world._floor, world._depth = 0, 1
   world:commit()
-  world._busy = "load"
   world._stamp = world._stamp + 1
   for id = 1, C.eg_archetype_count(world._c) do
     local arch = world._archs[id]
@@ -377,14 +278,11 @@ local function open(world, pointer, length, limits)
   if tools.snap == nil and snapOut[0] ~= nil then
     tools.snap = ffi.gc(snapOut[0], C.eg_snap_close)
   end
-  if code < 0 then
-    fail(failure.reason ~= nil and snapshot.describe(failure)
-      or lib.message(code))
-  end
+  if code < 0 then refused(code, limitText(limits, length)) end
   return tools.snap
 end
 
-local function begin(world, snap, prelude, infos, plan, flags)
+local function begin(world, snap, infos, plan, flags)
   local tools = toolsOf(world)
   local keep = {}
   local map = mapFor(infos, plan.targets, keep)
@@ -394,49 +292,57 @@ local function begin(world, snap, prelude, infos, plan, flags)
   if tools.job == nil and jobOut[0] ~= nil then
     tools.job = ffi.gc(jobOut[0], C.eg_load_free)
   end
-  if code < 0 then refused(code, snap, tools.job, prelude, infos) end
+  if code == -43 then
+    refused(code, string.format("; the world has %d", world.maxEntities))
+  elseif code < 0 then
+    refused(code, tools.job ~= nil and clashText(snap, tools.job, infos))
+  end
   return tools.job
 end
 
 --- Replaces the contents of the world by a snapshot. Safe on untrusted bytes.
 -- On any error the world is as it was before the call. On success old ids that
--- the snapshot does not hold are dead, and columns taken before are invalid.
----@param src string|userdata|table  binary snapshot; read, not kept or changed
----@param options? table  `unknown = "skip"` drops columns of unregistered
--- components; `limits` bounds what the source may ask for
----@return table prelude  version, counts, componentTable; `skipped`: dropped
+-- the snapshot does not hold are dead, and columns taken before are invalid;
+-- queries stay. Linear in the size. Since 0.1.
+---@param src engram.Source  binary snapshot; read, not kept or changed
+---@param options? engram.LoadOptions  `unknown = "skip"` drops columns of
+-- unregistered components; `limits` bounds what the source may ask for
+---@return engram.Prelude prelude  version, counts, componentTable; `skipped`:
+-- dropped
 ---@raise bad bytes (with offset); another version; over a limit; unregistered
--- components, all of them named; an open scope; whatever a hook raises
+-- components, all of them named; a layout that cannot be mapped; an EntityKey
+-- twice; an open scope; whatever a hook raises; no memory
 function M.loadSnapshot(world, src, options)
   world:_refuseOpenScope("loadSnapshot")
   local skip, limits = checkOptions(world, options)
   local pointer, length, fleeting = source.bytes(NAME, src)
+  -- The plan holds the source as long as its bytes are used: compiled code
+  -- may forget an argument that is not read again.
+  local plan = { source = src, pointer = pointer, fleeting = fleeting }
   local snap = open(world, pointer, length, limits)
-  local prelude = snapshot.prelude(snap)
+  local prelude = document.prelude(snap)
   local infos = resolve(prelude, skip)
-  local plan = { kept = content.stash(world) }
+  plan.kept = content.stash(world)
   world._busy = "load"
-  local ok, message = core.protect(M.replace, world, snap, prelude, infos,
-    plan, fleeting, pointer)
+  local ok, message = core.protect(M.replace, world, snap, prelude, infos, plan)
   world._busy, world._floor = false, 0
   if not ok then
     C.eg_load_rollback(world._c, plan.kept.mark)
     content.restore(world, plan.kept)
-    world._depth, world._draining, world._staged = 0, false, false
     error(message, 0)
   end
   return prelude
 end
 
 --- The part of a load that runs under protection.
-function M.replace(world, snap, prelude, infos, plan, fleeting, pointer)
+function M.replace(world, snap, prelude, infos, plan)
   plan.targets, plan.extras = archetypes(world, snap, infos,
     prelude.archetypeCount)
   plan.firsts = firstRows(snap, plan.targets)
-  local job = begin(world, snap, prelude, infos, plan, fleeting and COPY or 0)
+  local job = begin(world, snap, infos, plan, plan.fleeting and COPY or 0)
   world._depth, world._floor = 1, 1
   content.clear(world, plan.kept)
-  loadClock(world, snap, pointer, plan.kept)
+  loadClock(world, snap, plan.pointer, plan.kept)
   build(world, snap, job, plan)
   C.eg_load_commit(world._c)
 end

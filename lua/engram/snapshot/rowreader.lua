@@ -9,13 +9,15 @@
 -- @module engram.snapshot.rowreader
 
 local ffi = require("ffi")
+local bit = require("bit")
 local text = require("engram.snapshot.rowtext")
 
 local M = {}
 
 local HEAD = [[
-local cast, str, setmetatable, tonumber, i32p, get, metatable, defaults,
-  deepCopy = ...
+local cast, str, setmetatable, tonumber, bit, i32p, f64p, get, metatable,
+  defaults, deepCopy = ...
+local band, lshift = bit.band, bit.lshift
 return function(data, at, stop, column, row, last)
   while row <= last do
     local spare = stop - at - $fixed
@@ -27,7 +29,25 @@ return function(data, at, stop, column, row, last)
     local kind
 ]]
 
--- A number takes 5 bytes after tag 6 and 9 after tag 7: 4 * tag - 19.
+-- See rowwriter for the choice. A double is read as one only after its high
+-- word has told that it is no NaN: 0x7ff in the exponent is one, or infinite.
+-- With its tag, a number takes 5 bytes for tag 6 and 9 for 7: 4 * tag - 19.
+local BRANCHES = [[
+      elseif kind == 6 then
+        v$i = cast(i32p, p + $size1)[0]
+        p = p + $size5
+      elseif kind == 7
+        and band(cast(i32p, p + $size5)[0], 0x7ff00000) ~= 0x7ff00000 then
+        v$i = cast(f64p, p + $size1)[0]
+        p = p + $size9
+]]
+local CALL = [[
+      elseif band(kind, 0xfe) == 6 then
+        v$i = get(p + $size)
+        if v$i ~= v$i then return row, at end
+        p = p + (lshift(kind, 2) + $offset)
+]]
+
 local FIELD = [[
     local v$i
     if $match then
@@ -45,11 +65,7 @@ local FIELD = [[
         if spare < 0 then return row, at end
         v$i = str(p, length)
         p = p + length
-      elseif band(kind, 0xfe) == 6 then
-        v$i = get(p + $size)
-        if v$i ~= v$i then return row, at end
-        p = p + (4 * kind + ($size - 19))
-      elseif kind == 2 then
+$numbers      elseif kind == 2 then
         v$i = true
         p = p + $size1
       elseif kind == 1 then
@@ -116,19 +132,23 @@ end
 -- offset. It may leave the last rows before `stop` to others.
 ---@param fields string[]  distinct
 ---@param get function  the number whose tag is at a pointer, NaN for damage
+---@param branching boolean  numbers are read with branches
 ---@param metatable? table  of instances; without one the rows are plain
 ---@param defaults table  for fields that are left out, by position
 ---@return function? read
-function M.new(fields, get, metatable, defaults)
+function M.new(fields, get, branching, metatable, defaults)
   if not text.fits(fields) then return nil end
-  local out = { "local band = bit.band\n", text.fill(HEAD,
+  local out = { text.fill(HEAD,
     { fixed = fixedSize(fields), fields = #fields }) }
   for i = 1, #fields do
     local key = text.keyBytes(fields[i])
-    out[#out + 1] = text.fill(FIELD, {
+    local values = {
       i = i, match = text.matchBytes(key),
       size = #key, size1 = #key + 1, size2 = #key + 2,
-    })
+      size5 = #key + 5, size9 = #key + 9, offset = #key - 19,
+    }
+    values.numbers = text.fill(branching and BRANCHES or CALL, values)
+    out[#out + 1] = text.fill(FIELD, values)
   end
   local filling, needsCopy = defaultsText(fields, defaults)
   out[#out + 1] = text.fill(TAIL, {
@@ -137,9 +157,9 @@ function M.new(fields, get, metatable, defaults)
   })
   local chunk = assert(loadstring( -- codegen: a reader from field names
     table.concat(out), "=engram.rowreader"))
-  return chunk(ffi.cast, ffi.string, setmetatable, tonumber,
-    ffi.typeof("const int32_t *"), get, metatable, defaults,
-    needsCopy and require("engram.ecs.copy").deep)
+  return chunk(ffi.cast, ffi.string, setmetatable, tonumber, bit,
+    ffi.typeof("const int32_t *"), ffi.typeof("const double *"), get,
+    metatable, defaults, needsCopy and require("engram.ecs.copy").deep)
 end
 
 return M

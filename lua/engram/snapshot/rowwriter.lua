@@ -8,12 +8,14 @@
 -- @module engram.snapshot.rowwriter
 
 local ffi = require("ffi")
+local bit = require("bit")
 local text = require("engram.snapshot.rowtext")
 
 local M = {}
 
 local HEAD = [[
-local rawget, type, cast, copy, tonumber, i32p, put = ...
+local rawget, type, cast, copy, tonumber, bit, i32p, f64p, put = ...
+local band, rshift, tobit = bit.band, bit.rshift, bit.tobit
 return function(column, row, last, data, at, capacity)
   local present = 0
   while row <= last do
@@ -25,14 +27,36 @@ return function(column, row, last, data, at, capacity)
     local v, kind
 ]]
 
--- Numbers go through C, see eg_lua_codec.c for the reason.
+-- Each branch that rows take both ways doubles the number of traces, up to
+-- where the JIT gives up. So there are two ways to write a number: with
+-- branches, which is quicker as long as a field keeps to one kind of number,
+-- and by one call for all kinds.
+local BRANCHES = [[
+        local whole = tobit(v)
+        if whole == v and (whole ~= 0 or 1 / v > 0) then -- not -0
+          $whole
+          cast(i32p, p + $size1)[0] = whole
+          p = p + $size5
+        elseif v == v then
+          $double
+          cast(f64p, p + $size1)[0] = v
+          p = p + $size9
+        else
+          $store
+          p = p + ($size + put(p + $size, v))
+        end
+]]
+local CALL = [[
+        $store
+        p = p + ($size + put(p + $size, v))
+]]
+
 local FIELD = [[
     v = rawget(t, $name)
     if v ~= nil then
       kind = type(v)
       if kind == "number" then
-        $store
-        p = p + ($size + put(p + $size, v))
+        $number
       elseif kind == "string" then
         local length = #v
         spare = spare - length
@@ -88,26 +112,31 @@ end
 -- in all of those.
 ---@param fields string[]  distinct
 ---@param put function  writes a number at a pointer, returns its size
+---@param branching boolean  numbers are written with branches
 ---@return function? write
 ---@return integer? fixed  bytes of a row at most, its strings aside
-function M.new(fields, put)
+function M.new(fields, put, branching)
   if not text.fits(fields) then return nil end
   local fixed = fixedSize(fields)
-  local out = { "local band, rshift = bit.band, bit.rshift\n",
-    text.fill(HEAD, { fixed = fixed }) }
+  local out = { text.fill(HEAD, { fixed = fixed }) }
   for i = 1, #fields do
     local key = text.keyBytes(fields[i])
-    out[#out + 1] = text.fill(FIELD, {
+    local values = {
       name = text.quote(fields[i]),
       store = text.storeBytes(key),
+      whole = text.storeBytes(key .. "\6"),
+      double = text.storeBytes(key .. "\7"),
       size = #key, size1 = #key + 1, size2 = #key + 2,
-    })
+      size5 = #key + 5, size9 = #key + 9,
+    }
+    values.number = text.fill(branching and BRANCHES or CALL, values)
+    out[#out + 1] = text.fill(FIELD, values)
   end
   out[#out + 1] = TAIL
   local chunk = assert(loadstring( -- codegen: a writer from field names
     table.concat(out), "=engram.rowwriter"))
-  return chunk(rawget, type, ffi.cast, ffi.copy, tonumber,
-    ffi.typeof("int32_t *"), put), fixed
+  return chunk(rawget, type, ffi.cast, ffi.copy, tonumber, bit,
+    ffi.typeof("int32_t *"), ffi.typeof("double *"), put), fixed
 end
 
 return M

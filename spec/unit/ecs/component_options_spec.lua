@@ -1,4 +1,4 @@
-local support = dofile("spec/support/components.lua")
+local support = require("spec.support.components")
 local raises = support.raises
 
 local env
@@ -13,15 +13,15 @@ end
 describe("newComponent", function()
   local function refuses(texts, options)
     texts[#texts + 1] = "engram.newComponent"
-    raises(texts, env.newComponent, options)
-    assert.equal(0, env.backend.calls)
-    assert.is_nil(env.registry.componentByName("C"))
-    new({})
+    support.refuses(env, texts, env.newComponent, options)
   end
+
+  after_each(function()
+    if not env.registry.componentByName("C") then new({}) end
+  end)
 
   it("raises for options that are no table", function()
     refuses({ "table of options", "nil" }, nil)
-    env = support.load()
     refuses({ 'string "C"' }, "C")
   end)
 
@@ -29,17 +29,14 @@ describe("newComponent", function()
     for _, option in ipairs({ "feilds", "metatable", "kind", "default", "saved",
       "version", "migrate", "renamedFrom", "onSaving", "onLoaded",
       "entityFields", "sparse", "exclusive" }) do
-      env = support.load()
       refuses({ '"' .. option .. '"' },
         { name = "C", container = {}, [option] = true })
     end
-    env = support.load()
     refuses({ "number 1" }, { "x", name = "C", container = {} })
   end)
 
   it("raises for a missing, empty or wrong name", function()
     for _, name in ipairs({ false, "", 5 }) do
-      env = support.load()
       refuses({ "name", "non-empty string" },
         { name = name or nil, container = {} })
     end
@@ -47,9 +44,7 @@ describe("newComponent", function()
 
   it("raises for a container that is missing, no table, or taken", function()
     refuses({ '"C"', "container", "nil" }, { name = "C" })
-    env = support.load()
     refuses({ '"C"', "container" }, { name = "C", container = "x" })
-    env = support.load()
     local A = env.newTagComponent({ name = "A" })
     raises({ '"C"', '"A"' }, env.newComponent, { name = "C", container = A })
     assert.equal("A", A.componentName)
@@ -66,7 +61,6 @@ describe("newComponent", function()
   it("raises for an option of a wrong type, naming it", function()
     for _, option in ipairs({ "init", "__call", "new", "serialize",
       "deserialize", "transient", "fields", "defaults", "requires" }) do
-      env = support.load()
       refuses({ '"C"', option },
         { name = "C", container = {}, fields = { "a" }, [option] = "x" })
     end
@@ -76,10 +70,8 @@ describe("newComponent", function()
     function()
       refuses({ '"C"', "defaults", "fields" },
         { name = "C", container = {}, defaults = {} })
-      env = support.load()
       refuses({ '"C"', "init", "fields" },
         { name = "C", container = {}, init = function() end })
-      env = support.load()
       refuses({ '"C"', "init", "fields" }, { name = "C", container = {},
         init = function() end, __call = function() end })
     end)
@@ -105,7 +97,6 @@ describe("newComponent", function()
       ["nothing at 2"] = { "a", nil, nil, nil, "b" },
       ["table"] = { { "x", "double" } },
     }) do
-      env = support.load()
       refuses({ '"C"', text }, { name = "C", container = {}, fields = fields })
     end
   end)
@@ -115,7 +106,6 @@ describe("newComponent", function()
       ['string "a"'] = { a = 1 }, ["number 3"] = { 1, 2, 3 },
       ["number 0"] = { [0] = 1 }, ["1.5"] = { [1.5] = 1 },
     }) do
-      env = support.load()
       refuses({ '"C"', "defaults", text }, { name = "C", container = {},
         fields = { "a", "b" }, defaults = defaults })
     end

@@ -1,6 +1,5 @@
 local ffi = require("ffi")
-local support = dofile("spec/support/components.lua")
-local raises = support.raises
+local support = require("spec.support.components")
 
 local env
 before_each(function() env = support.load() end)
@@ -108,12 +107,10 @@ describe("newFFIComponent", function()
 
   local function refuses(texts, options)
     texts[#texts + 1] = "engram.newFFIComponent"
-    raises(texts, env.newFFIComponent, options)
-    assert.equal(0, env.backend.calls)
-    assert.is_nil(env.registry.componentByName("C"))
-    new("C", good)
-    env = support.load()
+    support.refuses(env, texts, env.newFFIComponent, options)
   end
+
+  after_each(function() new("C", good) end)
 
   local function refusesFields(texts, fields)
     texts[#texts + 1] = '"C"'

@@ -1,4 +1,4 @@
-local support = dofile("spec/support/components.lua")
+local support = require("spec.support.components")
 local raises = support.raises
 
 describe("the component registry", function()

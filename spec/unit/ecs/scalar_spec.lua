@@ -1,5 +1,5 @@
 local ffi = require("ffi")
-local support = dofile("spec/support/components.lua")
+local support = require("spec.support.components")
 local raises = support.raises
 
 local env
@@ -106,12 +106,12 @@ end)
 describe("newScalarComponent", function()
   local function refuses(texts, options)
     texts[#texts + 1] = "engram.newScalarComponent"
-    raises(texts, env.newScalarComponent, options)
-    assert.equal(0, env.backend.calls)
-    assert.is_nil(env.registry.componentByName("C"))
-    env.newScalarComponent({ name = "C", kind = "number" })
-    env = support.load()
+    support.refuses(env, texts, env.newScalarComponent, options)
   end
+
+  after_each(function()
+    env.newScalarComponent({ name = "C", kind = "number" })
+  end)
 
   it("raises for what every factory refuses", function()
     refuses({ "table of options" }, nil)

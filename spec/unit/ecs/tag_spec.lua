@@ -1,4 +1,4 @@
-local support = dofile("spec/support/components.lua")
+local support = require("spec.support.components")
 local raises = support.raises
 
 local env
@@ -37,12 +37,10 @@ end)
 describe("newTagComponent", function()
   local function refuses(texts, options)
     texts[#texts + 1] = "engram.newTagComponent"
-    raises(texts, env.newTagComponent, options)
-    assert.equal(0, env.backend.calls)
-    assert.is_nil(env.registry.componentByName("C"))
-    env.newTagComponent({ name = "C" })
-    env = support.load()
+    support.refuses(env, texts, env.newTagComponent, options)
   end
+
+  after_each(function() env.newTagComponent({ name = "C" }) end)
 
   it("raises for what every factory refuses", function()
     refuses({ "table of options" }, nil)
