@@ -49,7 +49,7 @@ LUA_SRC  := $(wildcard csrc/lua/*.c)
 TEST_SRC := $(wildcard tests/c/t_*.c)
 TEST_LIB := $(filter-out $(TEST_SRC),$(wildcard tests/c/*.c))
 FUZZ_LIB := $(filter-out fuzz/fz_%,$(wildcard fuzz/*.c)) \
-            $(wildcard fuzz/fz_input.c)
+            $(wildcard fuzz/fz_input.c tests/c/ops_*.c)
 FUZZ_SRC := $(filter-out fuzz/fz_main.c fuzz/fz_input.c,$(wildcard fuzz/fz_*.c))
 BENCH_SO := $(patsubst bench/%.c,$(BUILD)/bench/%.so,$(wildcard bench/*.c))
 

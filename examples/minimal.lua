@@ -4,7 +4,8 @@ local Position = engram.newFFIComponent{name = "Position", container = {},
   fields = {{"x", "double"}, {"y", "double"}}}
 local Velocity = engram.newFFIComponent{name = "Velocity", container = {},
   fields = {{"x", "double"}, {"y", "double"}}}
-local Bag = engram.newComponent{name = "Bag", container = {}, fields = {"items"}}
+local Bag = engram.newComponent{name = "Bag", container = {},
+  fields = {"items"}}
 
 local world = engram.newWorld()
 local hero = world:spawn(Position(1, 2), Velocity(3, 4),

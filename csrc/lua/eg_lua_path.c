@@ -7,6 +7,7 @@
  * the locale of the process. */
 #include "lua/eg_lua.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -79,7 +80,7 @@ static void add_number(lua_State *L, text *t, double v)
 
     if (v >= -9007199254740992.0 && v <= 9007199254740992.0 &&
         (double)(int64_t)v == v) {
-        snprintf(digits, sizeof digits, "[%.0f]", v);
+        snprintf(digits, sizeof digits, "[%" PRId64 "]", (int64_t)v);
         add_string(t, digits);
         return;
     }

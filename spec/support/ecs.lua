@@ -117,6 +117,12 @@ function M.ids(query)
   return out
 end
 
+--- The first step of a loop, as `for` makes it, and no other: what leaving a
+-- loop early comes to.
+function M.enter(step, state, control)
+  return step(state, control)
+end
+
 --- An id from its parts.
 function M.id(slot, generation)
   return generation * 2 ^ 22 + slot

@@ -53,8 +53,7 @@ void core_sound(eg_world *w, const char *file, int line)
         fail_msg("%s:%d: %s", file, line, fault);
 }
 
-uint32_t core_set(eg_world *w, int staging, uint32_t a, uint32_t b,
-                  uint32_t c)
+uint32_t core_set(eg_world *w, int staging, uint32_t a, uint32_t b, uint32_t c)
 {
     uint32_t ids[3], out = 0;
     uint32_t n = 0;

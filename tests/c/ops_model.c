@@ -90,9 +90,12 @@ int ops_check_id(const ops_model *m, double id)
     if (slot < 1.0 || slot > OPS_SLOTS || slot != (double)(int)slot)
         return EG_EINVAL;
     switch (m->slots[(int)slot].state) {
-    case OPS_FREE: return EG_OK;
-    case OPS_RETIRED: return EG_ERETIRED;
-    default: return EG_EALIVE;
+    case OPS_FREE:
+        return EG_OK;
+    case OPS_RETIRED:
+        return EG_ERETIRED;
+    default:
+        return EG_EALIVE;
     }
 }
 

@@ -63,7 +63,7 @@ typedef struct ops_batch {
     uint32_t seq;
 } ops_batch;
 
-enum { OPS_ITEMS = 4096 };   /* staged at once; operations stop before */
+enum { OPS_ITEMS = 512 };    /* staged at once; operations stop before */
 
 /* An item of the wave's order of spawns: a change, or a batch. */
 typedef struct ops_item {

@@ -69,8 +69,8 @@ static void an_array_that_has_room_asks_for_nothing(void **state)
 
     (void)state;
     snap_memory_init(&memory);
-    assert_int_equal(
-        egi_grow(&memory.alloc, (void **)&items, &capacity, 0, 1), EG_OK);
+    assert_int_equal(egi_grow(&memory.alloc, (void **)&items, &capacity, 0, 1),
+                     EG_OK);
     assert_null(items);
     assert_int_equal(
         egi_grow(&memory.alloc, (void **)&items, &capacity, 100, 1), EG_OK);
@@ -90,16 +90,16 @@ static void an_array_that_cannot_grow_stays(void **state)
 
     (void)state;
     snap_memory_init(&memory);
-    assert_int_equal(egi_grow(&memory.alloc, (void **)&items, &capacity, 8,
-                              sizeof *items),
-                     EG_OK);
+    assert_int_equal(
+        egi_grow(&memory.alloc, (void **)&items, &capacity, 8, sizeof *items),
+        EG_OK);
     before = items;
     for (uint32_t n = 0; n < 8; n++)
         items[n] = n;
     memory.fail_at = memory.calls;
-    assert_int_equal(egi_grow(&memory.alloc, (void **)&items, &capacity, 9,
-                              sizeof *items),
-                     EG_ENOMEM);
+    assert_int_equal(
+        egi_grow(&memory.alloc, (void **)&items, &capacity, 9, sizeof *items),
+        EG_ENOMEM);
     /* More bytes than size_t counts: refused before anyone is asked. */
     memory.fail_at = -1;
     assert_int_equal(egi_grow(&memory.alloc, (void **)&items, &capacity,
@@ -124,9 +124,9 @@ static void the_largest_array_is_as_long_as_asked(void **state)
     (void)state;
     snap_memory_init(&memory);
     /* snap_memory refuses such a block; the count must not have wrapped. */
-    assert_int_equal(egi_grow(&memory.alloc, (void **)&items, &capacity,
-                              UINT32_MAX, 1),
-                     EG_ENOMEM);
+    assert_int_equal(
+        egi_grow(&memory.alloc, (void **)&items, &capacity, UINT32_MAX, 1),
+        EG_ENOMEM);
     assert_int_equal(capacity, 0x80000001U);
     assert_int_equal(memory.calls, 1);
     snap_memory_fini(&memory);

@@ -7,8 +7,7 @@
 
 enum { MANY = 4000 };
 
-static uint32_t get(core_world *c, const uint32_t *set, uint32_t n,
-                    int staging)
+static uint32_t get(core_world *c, const uint32_t *set, uint32_t n, int staging)
 {
     uint32_t out = 0;
 
@@ -68,8 +67,7 @@ static void unknown_components_and_archetypes_are_refused(void **state)
     a = core_set(c.w, 0, c.pos, 0, 0);
     bad = eg_component_count(c.registry) + 1;
     assert_int_equal(
-        eg_archetype_get(c.w, (uint32_t[]){c.pos, bad}, 2, 0, &out),
-        EG_EINVAL);
+        eg_archetype_get(c.w, (uint32_t[]){c.pos, bad}, 2, 0, &out), EG_EINVAL);
     assert_int_equal(eg_archetype_get(c.w, (uint32_t[]){0}, 1, 0, &out),
                      EG_EINVAL);
     assert_int_equal(eg_archetype_add(c.w, a, bad, &out), EG_EINVAL);
@@ -170,8 +168,7 @@ static void dropped_archetypes_leave_the_others_findable(void **state)
         }
     }
     for (uint32_t i = 0; i < 64; i++)
-        assert_int_equal(
-            core_set(c.w, 0, c.pos, c.wide + 1 + i, 0), kept[i]);
+        assert_int_equal(core_set(c.w, 0, c.pos, c.wide + 1 + i, 0), kept[i]);
     assert_int_equal(eg_archetype_count(c.w), 64 * 6);
     core_close(&c);
 }

@@ -7,14 +7,14 @@
 
 #include "core/cmd/eg_cmd_store.h"
 
-#define PLANT(place, value, text)                                             \
-    do {                                                                      \
-        unsigned char old_[sizeof(place)];                                    \
-        memcpy(old_, &(place), sizeof(place));                                \
-        (place) = (value);                                                    \
-        expect_fault(x.c.w, (text), __LINE__);                                \
-        memcpy(&(place), old_, sizeof(place));                                \
-        assert_sound(x.c.w);                                                  \
+#define PLANT(place, value, text)                                              \
+    do {                                                                       \
+        unsigned char old_[sizeof(place)];                                     \
+        memcpy(old_, &(place), sizeof(place));                                 \
+        (place) = (value);                                                     \
+        expect_fault(x.c.w, (text), __LINE__);                                 \
+        memcpy(&(place), old_, sizeof(place));                                 \
+        assert_sound(x.c.w);                                                   \
     } while (0)
 
 #define RETIRED_ID (2147483647.0 * 4194304.0 + 9.0)
@@ -106,11 +106,9 @@ static void faults_of_floors_are_found(void **state)
     assert_int_equal(egi_map32_set(floors, a, 19, 7), EG_OK);
     expect_fault(x.c.w, "a slot that was never used has a floor", __LINE__);
     egi_map32_remove(floors, 19);
-    assert_int_equal(eg_entity_spawn_at(x.c.w, 4194304.0 * 9 + 12, x.p),
-                     EG_OK);
+    assert_int_equal(eg_entity_spawn_at(x.c.w, 4194304.0 * 9 + 12, x.p), EG_OK);
     assert_int_equal(egi_map32_set(floors, a, 12, 9), EG_OK);
-    expect_fault(x.c.w, "a floor is not above its slot's generation",
-                 __LINE__);
+    expect_fault(x.c.w, "a floor is not above its slot's generation", __LINE__);
     egi_map32_remove(floors, 12);
     core_close(&x.c);
 }
@@ -171,8 +169,7 @@ static void faults_of_shells_are_found(void **state)
     p = x.c.w->archetypes[x.p];
     pv = x.c.w->archetypes[x.pv];
     first = pv->components[0];
-    PLANT(pv->components[1], first,
-          "components of an archetype do not ascend");
+    PLANT(pv->components[1], first, "components of an archetype do not ascend");
     PLANT(pv->canonical[0], x.c.vel,
           "canonical order of an archetype is wrong");
     PLANT(pv->bytes[1].size, 8, "byte columns and components disagree");
@@ -266,8 +263,7 @@ static void faults_of_staged_work_are_found(void **state)
     PLANT(cmd->changes[1].row, 2, "a staged change has not the row it says");
     PLANT(cmd->changes[1].staged, x.p,
           "a staged change has not the row it says");
-    PLANT(cmd->changes[1].staged, 0,
-          "a staged change has not the row it says");
+    PLANT(cmd->changes[1].staged, 0, "a staged change has not the row it says");
     PLANT(cmd->despawns[0], 7.0, "a staged despawn is not marked");
     PLANT(cmd->of_slot[6], 0, "a staged despawn is not marked");
     PLANT(cmd->of_slot[7], EGI_MARK_GONE,

@@ -127,8 +127,7 @@ static void a_despawn_cancels_what_was_staged(void **state)
         expect_state(&c, pending, GONE, p, 0);
         expect_state(&c, ids[0], GONE, p, 0);
         assert_int_equal(eg_stage_change(c.w, live, pv, sv, &row), EG_EDEAD);
-        assert_int_equal(eg_stage_change(c.w, pending, pv, sv, &row),
-                         EG_EDEAD);
+        assert_int_equal(eg_stage_change(c.w, pending, pv, sv, &row), EG_EDEAD);
         assert_int_equal(eg_stage_despawn(c.w, live), EG_OK);
         assert_int_equal(eg_stage_despawn(c.w, pending), EG_OK);
         assert_int_equal(eg_stage_despawn(c.w, ids[0]), EG_OK);
@@ -219,13 +218,11 @@ static void a_batch_with_a_bad_id_changes_nothing(void **state)
     (void)eg_stage_spawn(c.w, p, sp);
     assert_int_equal(eg_entity_spawn_at(c.w, 2147483647.0 * 4194304 + 3, p),
                      EG_OK);
-    assert_int_equal(eg_entity_despawn(c.w, 2147483647.0 * 4194304 + 3),
-                     EG_OK);
+    assert_int_equal(eg_entity_despawn(c.w, 2147483647.0 * 4194304 + 3), EG_OK);
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         bad = 99;
-        assert_int_equal(
-            eg_stage_batch_at(c.w, p, 4, cases[i].ids, 1, &bad),
-            cases[i].error);
+        assert_int_equal(eg_stage_batch_at(c.w, p, 4, cases[i].ids, 1, &bad),
+                         cases[i].error);
         assert_int_equal(bad, cases[i].bad);
         for (uint32_t id = 4; id <= 7; id++)
             expect_state(&c, id, 0, 0, 0);

@@ -191,8 +191,7 @@ static void a_bad_layout_is_refused(void **state)
     def.align = 64;
     assert_int_equal(eg_component_register(r, &def, &(uint32_t){0}), EG_OK);
     refuse(r, &def);
-    assert_int_equal(eg_component_register(r, NULL, &(uint32_t){0}),
-                     EG_EINVAL);
+    assert_int_equal(eg_component_register(r, NULL, &(uint32_t){0}), EG_EINVAL);
     assert_int_equal(eg_component_register(NULL, &def, &(uint32_t){0}),
                      EG_EINVAL);
     assert_int_equal(eg_component_register(r, &def, NULL), EG_EINVAL);
@@ -241,8 +240,8 @@ static void order_is_by_group_then_key_then_name(void **state)
         const char *name, *group;
         double key;
     } sorted[] = {
-        {"A", NULL, 0},    {"ab", "A", 1},    {"aa", "A", 2},
-        {"a", "A", 10},    {"b", "A", 10},    {"AA", NULL, 0},
+        {"A", NULL, 0},        {"ab", "A", 1},          {"aa", "A", 2},
+        {"a", "A", 10},        {"b", "A", 10},          {"AA", NULL, 0},
         {"Link>9", "Link", 9}, {"Link>10", "Link", 10}, {"M", NULL, 0},
         {"\xff", NULL, 0},
     };

@@ -121,8 +121,7 @@ static void a_removal_closes_the_gap_in_any_order(void **state)
             assert_int_equal(egi_map32_get(&m, keys[left[pick]]), 0);
             left[pick] = left[n - 1];
             for (int i = 0; i < n - 1; i++)
-                assert_int_equal(egi_map32_get(&m, keys[left[i]]),
-                                 left[i] + 1);
+                assert_int_equal(egi_map32_get(&m, keys[left[i]]), left[i] + 1);
         }
         assert_int_equal(m.count, 0);
         egi_map32_fini(&m, &memory.alloc);
@@ -160,12 +159,10 @@ static void after_a_reserve_sets_cannot_fail(void **state)
 
         snap_memory_init(&memory);
         assert_int_equal(egi_map32_set(&m, &memory.alloc, 1, 1), EG_OK);
-        assert_int_equal(egi_map32_reserve(&m, &memory.alloc, sizes[k]),
-                         EG_OK);
+        assert_int_equal(egi_map32_reserve(&m, &memory.alloc, sizes[k]), EG_OK);
         memory.fail_at = memory.calls;
         for (uint32_t i = 0; i < sizes[k]; i++)
-            assert_int_equal(egi_map32_set(&m, &memory.alloc, i + 2, 9),
-                             EG_OK);
+            assert_int_equal(egi_map32_set(&m, &memory.alloc, i + 2, 9), EG_OK);
         assert_int_equal(m.count, sizes[k] + 1);
         egi_map32_fini(&m, &memory.alloc);
         snap_memory_fini(&memory);

@@ -6,8 +6,8 @@
 #include <string.h>
 
 /* A query over up to two components each way, 0 for none. */
-static eg_query *query(core_world *c, uint32_t in1, uint32_t in2,
-                       uint32_t out1, uint32_t any1, uint32_t any2)
+static eg_query *query(core_world *c, uint32_t in1, uint32_t in2, uint32_t out1,
+                       uint32_t any1, uint32_t any2)
 {
     uint32_t in[2], out[1], any[2];
     eg_query_def def;
@@ -41,7 +41,11 @@ static void expect_list(core_world *c, const eg_query *q, uint32_t n,
         assert_int_equal(list[i], wanted[i]);
 }
 
-#define LIST(n, ...) (n), (const uint32_t[]){__VA_ARGS__}
+#define LIST(n, ...)                                                           \
+    (n), (const uint32_t[])                                                    \
+    {                                                                          \
+        __VA_ARGS__                                                            \
+    }
 
 static void a_query_asks_for_all_none_and_any(void **state)
 {

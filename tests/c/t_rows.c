@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-enum { PAGE_BLOCK = 256 * 1024 };   /* from here on blocks are mapped */
+enum { PAGE_BLOCK = 256 * 1024 }; /* from here on blocks are mapped */
 
 static void row_1_of_every_column_is_aligned(void **state)
 {
@@ -78,8 +78,8 @@ static void a_move_keeps_what_both_sets_have(void **state)
     assert_int_equal(odd[2], 33);
     assert_int_equal(eg_entity_move(c.w, id, to), EG_OK);
     assert_int_equal(eg_entity_move(c.w, id, 99), EG_EINVAL);
-    assert_int_equal(
-        eg_entity_move(c.w, id, core_set(c.w, 1, c.pos, 0, 0)), EG_EINVAL);
+    assert_int_equal(eg_entity_move(c.w, id, core_set(c.w, 1, c.pos, 0, 0)),
+                     EG_EINVAL);
     assert_int_equal(core_rows(c.w, to), 1);
     core_close(&c);
 }

@@ -4,7 +4,7 @@
 
 #include <math.h>
 
-#define GENERATION 4194304.0       /* 2^22 */
+#define GENERATION 4194304.0 /* 2^22 */
 #define LAST_GENERATION 2147483647U
 
 static double id_of(uint32_t slot, uint32_t generation)
@@ -71,10 +71,22 @@ static void the_slot_freed_last_is_reused_first(void **state)
 static void what_is_no_id_of_this_world_is_refused(void **state)
 {
     static const double bad[] = {
-        0,          -1,         0.5,        1.5,
-        101,        4194303,    4194304,    -4194305,
-        9007199254740992.0, 1e300, -1e300,  INFINITY,
-        -INFINITY,  NAN,        4194304.0 * 3, 4194304.0 * 3 + 1.5,
+        0,
+        -1,
+        0.5,
+        1.5,
+        101,
+        4194303,
+        4194304,
+        -4194305,
+        9007199254740992.0,
+        1e300,
+        -1e300,
+        INFINITY,
+        -INFINITY,
+        NAN,
+        4194304.0 * 3,
+        4194304.0 * 3 + 1.5,
     };
     core_world c;
 
@@ -165,9 +177,9 @@ static void the_rest_of_the_list_keeps_its_order(void **state)
         (void)spawn(&c);
     for (uint32_t i = 1; i <= 5; i++)
         despawn(&c, i);
-    assert_int_equal(spawn_at(&c, id_of(3, 1)), EG_OK);  /* middle */
-    assert_int_equal(spawn_at(&c, id_of(5, 1)), EG_OK);  /* head */
-    assert_int_equal(spawn_at(&c, 7), EG_OK);            /* never used */
+    assert_int_equal(spawn_at(&c, id_of(3, 1)), EG_OK); /* middle */
+    assert_int_equal(spawn_at(&c, id_of(5, 1)), EG_OK); /* head */
+    assert_int_equal(spawn_at(&c, 7), EG_OK);           /* never used */
     assert_id(spawn(&c), id_of(4, 1));
     despawn(&c, id_of(3, 1));
     assert_id(spawn(&c), id_of(3, 2));
@@ -342,8 +354,7 @@ static void a_world_has_one_entity_at_least(void **state)
     assert_int_equal(eg_world_new(c.registry, EG_MAX_ENTITIES, NULL, &w),
                      EG_OK);
     assert_int_equal(
-        eg_entity_spawn_at(w, EG_MAX_ENTITIES, core_set(w, 0, 0, 0, 0)),
-        EG_OK);
+        eg_entity_spawn_at(w, EG_MAX_ENTITIES, core_set(w, 0, 0, 0, 0)), EG_OK);
     eg_world_free(w);
     assert_id(spawn(&c), 1);
     assert_id(spawn(&c), EG_EFULL);

@@ -22,9 +22,9 @@ typedef struct velocity {
 typedef struct rain {
     eg_registry *registry;
     eg_world *world;
-    uint32_t position, velocity, puddle, wet;   /* components */
-    uint32_t drops, puddles;                    /* archetypes */
-    uint32_t staged_puddle;                     /* values of a landing */
+    uint32_t position, velocity, puddle, wet; /* components */
+    uint32_t drops, puddles;                  /* archetypes */
+    uint32_t staged_puddle;                   /* values of a landing */
     eg_query *falling, *lying;
 } rain;
 
@@ -121,9 +121,9 @@ static void land(rain *r, double id, double age)
     uint32_t row = 0;
     double *cells;
 
-    assert_int_equal(eg_stage_change(r->world, id, r->puddles,
-                                     r->staged_puddle, &row),
-                     EG_OK);
+    assert_int_equal(
+        eg_stage_change(r->world, id, r->puddles, r->staged_puddle, &row),
+        EG_OK);
     cells = eg_archetype_column(r->world, r->staged_puddle, r->puddle);
     cells[row] = age;
 }
@@ -136,8 +136,7 @@ static void fall(rain *r)
     for (uint32_t i = 0; i < matches; i++) {
         eg_archetype_view view;
         position *at = eg_archetype_column(r->world, list[i], r->position);
-        const velocity *v =
-            eg_archetype_column(r->world, list[i], r->velocity);
+        const velocity *v = eg_archetype_column(r->world, list[i], r->velocity);
         uint32_t count;
 
         assert_int_equal(eg_archetype_read(r->world, list[i], &view), 1);
@@ -165,8 +164,8 @@ static void dry(rain *r)
         for (uint32_t row = 1; row <= (uint32_t)view.entities[0]; row++) {
             age[row] += 1.0;
             if (age[row] > DRY_AFTER)
-                assert_int_equal(
-                    eg_stage_despawn(r->world, view.entities[row]), EG_OK);
+                assert_int_equal(eg_stage_despawn(r->world, view.entities[row]),
+                                 EG_OK);
         }
     }
 }

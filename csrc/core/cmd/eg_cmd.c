@@ -118,6 +118,5 @@ int eg_stage_pending(const eg_world *w)
     const egi_cmd *c = w->cmd;
 
     return c != NULL && (c->phase != EGI_IDLE || c->change_list.count > 0 ||
-                         c->despawn_list.count > 0 ||
-                         c->batch_list.count > 0);
+                         c->despawn_list.count > 0 || c->batch_list.count > 0);
 }

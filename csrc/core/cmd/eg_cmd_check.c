@@ -74,10 +74,9 @@ static const char *check_marks(const eg_world *w, uint32_t gone)
 
         if (pending && mark == 0)
             return "nothing is staged for a pending id";
-        if (mark > 0 &&
-            ((uint32_t)mark > c->change_list.count ||
-             c->changes[mark - 1].kind == EGI_NONE ||
-             egi_slot_of(c->changes[mark - 1].id) != s))
+        if (mark > 0 && ((uint32_t)mark > c->change_list.count ||
+                         c->changes[mark - 1].kind == EGI_NONE ||
+                         egi_slot_of(c->changes[mark - 1].id) != s))
             return "a mark leads to no staged change";
         if (mark <= EGI_MARK_BATCH &&
             ((uint32_t)(EGI_MARK_BATCH - mark) >= c->batch_list.count ||
@@ -97,8 +96,8 @@ const char *egi_cmd_check(const eg_world *w)
     if (!list_sound(&c->change_list) || !list_sound(&c->despawn_list) ||
         !list_sound(&c->batch_list) || !list_sound(&c->batch_id_list))
         return "a list of staged work is out of bounds";
-    if (!w->staged && c->change_list.count + c->despawn_list.count +
-                              c->batch_list.count != 0)
+    if (!w->staged &&
+        c->change_list.count + c->despawn_list.count + c->batch_list.count != 0)
         return "staged work is not announced";
     fault = check_changes(w, &staged);
     if (fault == NULL)

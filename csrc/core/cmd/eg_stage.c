@@ -11,7 +11,7 @@ static int changes_reserve(eg_world *w)
     egi_cmd *c = w->cmd;
 
     return egi_cmd_reserve(w, (void **)&c->changes, &c->change_list, 1,
-                        sizeof *c->changes);
+                           sizeof *c->changes);
 }
 
 static egi_archetype *staging_at(const eg_world *w, uint32_t id)
@@ -182,7 +182,7 @@ int eg_stage_despawn(eg_world *w, double id)
     if (*mark == EGI_MARK_GONE)
         return EG_OK;
     if (egi_cmd_reserve(w, (void **)&c->despawns, &c->despawn_list, 1,
-                     sizeof *c->despawns) != EG_OK)
+                        sizeof *c->despawns) != EG_OK)
         return EG_ENOMEM;
     if (*mark > 0) {
         egi_change *change = &c->changes[*mark - 1];

@@ -11,9 +11,9 @@ static int batch_reserve(eg_world *w, uint32_t count)
         return EG_ENOMEM;
     c = w->cmd;
     if (egi_cmd_reserve(w, (void **)&c->batches, &c->batch_list, 1,
-                     sizeof *c->batches) != EG_OK ||
+                        sizeof *c->batches) != EG_OK ||
         egi_cmd_reserve(w, (void **)&c->batch_ids, &c->batch_id_list, count,
-                     sizeof *c->batch_ids) != EG_OK)
+                        sizeof *c->batch_ids) != EG_OK)
         return EG_ENOMEM;
     return EG_OK;
 }
@@ -51,8 +51,8 @@ static void batch_write(eg_world *w, uint32_t archetype, uint32_t count,
     w->staged = 1;
 }
 
-int eg_stage_batch(eg_world *w, uint32_t archetype, uint32_t count,
-                   double *ids, uint32_t token)
+int eg_stage_batch(eg_world *w, uint32_t archetype, uint32_t count, double *ids,
+                   uint32_t token)
 {
     if (!egi_placeable(w, archetype))
         return EG_EINVAL;

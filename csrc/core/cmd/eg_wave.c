@@ -61,8 +61,8 @@ int egi_wave_order(eg_world *w)
 
     if (egi_grow(&w->allocator, (void **)&c->order, &c->order_capacity, total,
                  sizeof *c->order) != EG_OK ||
-        egi_grow(&w->allocator, (void **)&c->groups, &c->groups_capacity,
-                 total, sizeof *c->groups) != EG_OK)
+        egi_grow(&w->allocator, (void **)&c->groups, &c->groups_capacity, total,
+                 sizeof *c->groups) != EG_OK)
         return EG_ENOMEM;
     c->wave++;
     groups = groups_number(w);

@@ -8,9 +8,9 @@
 #include <string.h>
 
 struct eg_query {
-    eg_query_def def;       /* its arrays follow this struct */
+    eg_query_def def; /* its arrays follow this struct */
     size_t size;
-    uint32_t *matches;      /* archetype ids, canonical order */
+    uint32_t *matches; /* archetype ids, canonical order */
     uint32_t count;
     uint32_t capacity;
     double version;
@@ -103,8 +103,7 @@ static void free_all(eg_world *w)
 {
     for (uint32_t i = 0; i < w->query_count; i++)
         query_release(w, w->queries[i]);
-    egi_free(&w->allocator, w->queries,
-             w->query_capacity * sizeof(eg_query *));
+    egi_free(&w->allocator, w->queries, w->query_capacity * sizeof(eg_query *));
 }
 
 /* For eg_world_check: exactly what matches is listed, and in order. */
@@ -151,8 +150,8 @@ static const uint32_t *put_ids(uint32_t **at, const uint32_t *ids, uint32_t n)
 
 static eg_query *query_alloc(eg_world *w, const eg_query_def *def)
 {
-    size_t count = (size_t)def->include_count + def->exclude_count +
-                   def->any_count;
+    size_t count =
+        (size_t)def->include_count + def->exclude_count + def->any_count;
     size_t size = sizeof(eg_query) + count * sizeof(uint32_t);
     eg_query *q = egi_zalloc(&w->allocator, size);
     uint32_t *at;

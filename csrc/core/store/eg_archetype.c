@@ -119,8 +119,9 @@ static int table_reserve(eg_world *w)
     capacity = old == 0 ? 16 : old * 2;
     for (int i = 0; i < 2; i++) {
         egi_rows *rows = w->content[i].rows;
-        rows = egi_resize(&w->allocator, rows, w->content[i].rows_capacity *
-                          sizeof *rows, capacity * sizeof *rows);
+        rows = egi_resize(&w->allocator, rows,
+                          w->content[i].rows_capacity * sizeof *rows,
+                          capacity * sizeof *rows);
         if (rows == NULL)
             return EG_ENOMEM;
         for (uint32_t k = w->content[i].rows_capacity; k < capacity; k++) {
@@ -146,8 +147,8 @@ static void canonical_sort(const eg_world *w, egi_archetype *a)
     for (uint32_t i = 0; i < a->count; i++) {
         uint32_t c = a->components[i], k = i;
 
-        while (k > 0 && egi_component_compare(w->registry,
-                                              a->canonical[k - 1], c) > 0) {
+        while (k > 0 &&
+               egi_component_compare(w->registry, a->canonical[k - 1], c) > 0) {
             a->canonical[k] = a->canonical[k - 1];
             k--;
         }

@@ -60,9 +60,9 @@ void egi_row_copy(const egi_archetype *from, const egi_rows *fr, uint32_t row,
     }
 }
 
-void egi_row_fill(const egi_archetype *staged, const egi_rows *sr,
-                  uint32_t row, const egi_archetype *kept,
-                  const egi_archetype *to, egi_rows *tr, uint32_t to_row)
+void egi_row_fill(const egi_archetype *staged, const egi_rows *sr, uint32_t row,
+                  const egi_archetype *kept, const egi_archetype *to,
+                  egi_rows *tr, uint32_t to_row)
 {
     uint32_t i = 0, k = 0;
 

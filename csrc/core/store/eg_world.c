@@ -102,8 +102,8 @@ void eg_world_stats(const eg_world *w, eg_stats *out)
     out->high_slot = w->now->high;
     out->retired = w->now->retired;
     out->components = w->held.count;
-    out->bytes = content_bytes(w, &w->content[0]) +
-                 content_bytes(w, &w->content[1]);
+    out->bytes =
+        content_bytes(w, &w->content[0]) + content_bytes(w, &w->content[1]);
     for (uint32_t id = 1; id <= w->archetype_count; id++)
         if (w->archetypes[id] != NULL && !w->archetypes[id]->staging)
             out->archetypes++;

@@ -32,7 +32,7 @@ local FIELDS = {
 local function components(list, field)
   local copy, ids = {}, {}
   if list == nil then return nil, ids end
-  if type(list) ~= "table" then
+  if type(list) ~= "table" or list.componentId then
     err.expected("engram.World:query: " .. field, "array of components", list)
   end
   for i = 1, #list do

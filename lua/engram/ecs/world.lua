@@ -222,7 +222,9 @@ function World:compact()
 end
 
 --- Numbers about the world: committed `entities`, `archetypes` (empty ones
--- included), `components` (distinct ones that archetypes have). O(archetypes).
+-- included), `components` (distinct ones that archetypes have), `systems`, and
+-- what the fixed clock has dropped: `fixedStepsDropped`, `fixedTimeDropped`
+-- (seconds); there are no systems yet, so those are 0. O(archetypes).
 ---@param fill? table  filled and returned when given
 ---@return engram.Stats
 function World:getStats(fill)
@@ -234,6 +236,7 @@ function World:getStats(fill)
   fill.entities = stats.entities
   fill.archetypes = stats.archetypes
   fill.components = stats.components
+  fill.systems, fill.fixedStepsDropped, fill.fixedTimeDropped = 0, 0, 0
   return fill
 end
 

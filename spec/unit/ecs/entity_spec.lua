@@ -47,9 +47,9 @@ describe("get", function()
   end)
 
   it("marks nothing dirty, getMut its component only", function()
-    local id = world:spawn(P(1, 2), N(1), G)
+    world:spawn(P(1, 2), N(1), G)
     world:clearEntities() -- forgets the marks
-    id = world:spawn(P(1, 2), N(1), G)
+    local id = world:spawn(P(1, 2), N(1), G)
     local arch = world:findArchetypes(P)()
     world._stamp = world._stamp + 1 -- what the end of an update does
     assert.equal(1, world:get(id, P).x)

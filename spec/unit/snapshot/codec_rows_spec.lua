@@ -105,7 +105,9 @@ describe("rows with fields", function()
       add({ hp = 1, maxHp = 1, name = ("\0\255"):rep(n):sub(1, n) })
       add({ hp = ("z"):rep(n), maxHp = 1, name = "x" })
     end
-    for i = 1, 40 do add({ hp = i % 3 == 0, maxHp = i % 2 == 0, name = "x" }) end
+    for i = 1, 40 do
+      add({ hp = i % 3 == 0, maxHp = i % 2 == 0, name = "x" })
+    end
     add({ maxHp = 1, name = "x" })
     add({})
     add({ hp = 1, maxHp = { 1, { x = "y" } }, name = "x" })
