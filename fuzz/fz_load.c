@@ -30,7 +30,7 @@ enum {
 };
 
 const char *const fz_stages[STAGES + 1] = {
-    "bytes refused", "load refused", "unknown component", "loaded",
+    "bytes refused", "load refused", "unknown component",  "loaded",
     "host column",   "worked on",    "saved and reloaded", NULL};
 unsigned long fz_reached[STAGES];
 
@@ -50,8 +50,10 @@ static const eg_field pair_fields[] = {
     {"y", 1, EG_F64, 8, {0, 0}, 1},
 };
 static const eg_field mixed_fields[] = {
-    {"a", 1, EG_F32, 0, {0, 0}, 1},  {"b", 1, EG_BOOL, 4, {0, 0}, 1},
-    {"c", 1, EG_I16, 6, {3, 0}, 3},  {"d", 1, EG_ENTITY, 16, {0, 0}, 1},
+    {"a", 1, EG_F32, 0, {0, 0}, 1},
+    {"b", 1, EG_BOOL, 4, {0, 0}, 1},
+    {"c", 1, EG_I16, 6, {3, 0}, 3},
+    {"d", 1, EG_ENTITY, 16, {0, 0}, 1},
 };
 
 static uint32_t add(eg_registry *r, const char *name, int storage,
@@ -213,9 +215,8 @@ static void work(bed *b)
             ids[n++] = v.entities[row];
     }
     for (uint32_t i = 0; i < n; i++) {
-        int err = i % 4 == 0
-                      ? eg_entity_despawn(b->w, ids[i])
-                      : eg_entity_add(b->w, ids[i], b->ids[i % 6], NULL);
+        int err = i % 4 == 0 ? eg_entity_despawn(b->w, ids[i])
+                             : eg_entity_add(b->w, ids[i], b->ids[i % 6], NULL);
 
         MUST(err == EG_OK);
         MUST(eg_world_check(b->w) == NULL);

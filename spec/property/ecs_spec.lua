@@ -3,219 +3,41 @@
 
 local support = dofile("spec/support/ecs.lua")
 local modelFile = assert(loadfile("spec/support/model.lua"))
+local compareFile = assert(loadfile("spec/support/model_compare.lua"))
 local Model = modelFile()
-local ffi = require("ffi")
-local C = require("engram.lib").C
+local kinds = dofile("spec/support/model_types.lua")
+local compare = compareFile()(kinds)
+local expect = compare.expect
 local engram = support.engram
+local types, all, nameOf = kinds.types, kinds.all, kinds.nameOf
+local dice = kinds.dice
+local random, chance, pick = dice.random, dice.chance, dice.pick
 
 -- Most episodes compile the module but neither this file nor the model: their
--- code goes so many ways that compiling it takes most of the time.
+-- code goes so many ways that compiling it would take most of the time.
 local chunk = debug.getinfo(1, "f").func
 local function compileDriver(on)
   local set = on and jit.on or jit.off
   set(chunk, true)
   set(modelFile, true)
+  set(compareFile, true)
 end
 
 -- busted looks globals up by a function, which the JIT does not like.
-local error, pairs, pcall, tostring, type, unpack =
-  error, pairs, pcall, tostring, type, unpack
-local floor, max, min = math.floor, math.max, math.min
-local rep, char = string.rep, string.char
-local remove = table.remove
+local error, pcall, tostring, type, unpack =
+  error, pcall, tostring, type, unpack
+local max, min, remove = math.max, math.min, table.remove
 
 local OPS = tonumber(os.getenv("EG_OPS")) or 200000
+if os.getenv("EG_GC") == "full" then OPS = math.ceil(OPS / 5) end
 local EPISODE = 2000          -- operations per world
-local MODULUS = 2 ^ 31 - 1    -- of the generator
 local MARK = {}               -- an error thrown on purpose
 local LIMITS = { 6, 40, 300, 300, 3000 } -- maxEntities
 
--- -- chance -----------------------------------------------------------------
-
-local state = 1
-local function random(n) -- 1 … n
-  state = state * 16807 % MODULUS
-  return 1 + floor(state / MODULUS * n)
-end
-local function chance(percent) return random(100) <= percent end
-local function pick(list) return list[random(#list)] end
-
--- -- components -------------------------------------------------------------
-
--- Per type: `make()` gives a value and its model, `fresh()` the model of what a
--- bare component becomes, `zero()` of what a batch starts with, `same` compares
--- what a world holds with a model, `write` changes a row in place.
--- An episode uses some of them, so that archetypes meet again.
-local types, all, names = {}, {}, {}
-local seen = setmetatable({}, { __mode = "k" }) -- tables once given to a world
-
-local function define(name, t)
-  types[name] = t
-  all[#all + 1] = name
-end
-
-local function number() return random(1000) - 500 + random(4) / 4 end
-local function text() return rep(char(random(256) - 1),
-  random(5) - 1) .. random(9) end
-
-do
-  local A = engram.newFFIComponent({ name = "model.A", container = {},
-    fields = { { "x", "double" }, { "y", "float" }, { "n", "int32_t" } },
-    defaults = { 1.5, nil, -2 } })
-  define("A", {
-    C = A,
-    make = function()
-      local x, y, n = number(), number(), random(9)
-      return A(x, y, n), { x = x, y = y, n = n }
-    end,
-    fresh = function() return { x = 1.5, y = 0, n = -2 } end,
-    zero = function() return { x = 0, y = 0, n = 0 } end,
-    same = function(v, m) return v.x == m.x and v.y == m.y and v.n == m.n end,
-    write = function(column, row, m)
-      m.x = number()
-      column[row].x = m.x
-    end,
-  })
-  -- Three bytes: a size no special case of the core knows.
-  local O = engram.newFFIComponent({ name = "model.O", container = {},
-    fields = { { "k", "uint8_t[3]" } } })
-  define("O", {
-    C = O,
-    make = function()
-      local a, b = random(256) - 1, random(256) - 1
-      return O.new({ k = { a, b, 7 } }), { a, b, 7 }
-    end,
-    fresh = function() return { 0, 0, 0 } end,
-    zero = function() return { 0, 0, 0 } end,
-    same = function(v, m)
-      return v.k[0] == m[1] and v.k[1] == m[2] and v.k[2] == m[3]
-    end,
-    write = function(column, row, m)
-      m[2] = random(256) - 1
-      column[row].k[1] = m[2]
-    end,
-  })
-
-  -- Tables: stored by reference, so the model knows which one it is, or, where
-  -- the world made it, that it is nobody else's.
-  local function sameTable(v, m)
-    if not m.ref then
-      if seen[v] then return false end
-      seen[v], m.ref = true, v
-    end
-    return m.ref == v and v.hp == m.hp
-      and (v.bag and v.bag[1]) == m.item and (v.bag and #v.bag) == m.count
-  end
-  local function writeTable(column, row, m)
-    local v = column[row]
-    m.hp = number()
-    v.hp = m.hp
-    if v.bag then
-      v.bag[#v.bag + 1] = "more"
-      m.count = m.count + 1
-      m.item = v.bag[1]
-    end
-  end
-  local function tableType(name, requires)
-    local T = engram.newComponent({ name = "model." .. name, container = {},
-      fields = { "hp", "bag" }, defaults = { 100, { "rope" } },
-      requires = requires })
-    return {
-      C = T,
-      make = function()
-        local hp, item = number(), text()
-        local v = T(hp, { item, { deep = { hp } } })
-        seen[v] = true
-        return v, { ref = v, hp = hp, item = item, count = 2 }
-      end,
-      fresh = function() return { hp = 100, item = "rope", count = 1 } end,
-      zero = function() return {} end,
-      same = sameTable,
-      write = writeTable,
-    }
-  end
-  define("T", tableType("T"))
-
-  local function equal(v, m) return v == m end
-  local function scalar(name, component, make, zero)
-    define(name, {
-      C = component,
-      make = function()
-        local v = make()
-        return component(v), v
-      end,
-      raw = make,
-      fresh = function() return component.scalarDefault end,
-      zero = function() return zero end,
-      same = equal,
-      write = function(column, row)
-        column[row] = make()
-        return column[row]
-      end,
-    })
-    return component
-  end
-  local function declared(name, kind, default)
-    return engram.newScalarComponent({ name = "model." .. name, kind = kind,
-      default = default })
-  end
-  local N = scalar("N", declared("N", "number", 7), number, 0)
-  scalar("B", declared("B", "boolean", true), function() return chance(50) end,
-    false)
-  local S = scalar("S", declared("S", "string", "none"), text, "")
-  scalar("Name", engram.Name, text, "")
-  scalar("EntityKey", engram.EntityKey, function()
-    return "key" .. random(12)
-  end, "")
-  types.EntityKey.write = nil -- its column is read-only
-
-  local function tag(name, component)
-    define(name, {
-      C = component,
-      make = function() return component, true end,
-      fresh = function() return true end,
-      zero = function() return true end,
-      same = function(v) return v == component end,
-      write = function(column, row)
-        column[row] = 5 -- does nothing
-        return true
-      end,
-    })
-  end
-  tag("G", engram.newTagComponent({ name = "model.G" }))
-  tag("Disabled", engram.Disabled)
-  tag("Paused", engram.Paused)
-
-  -- Requirements, two levels deep and of every form.
-  local prototype = types.T.C(3, { "proto" })
-  local R = engram.newTagComponent({ name = "model.R", requires = { A(4, 5, 6),
-    S("required"), types.G.C, prototype } })
-  tag("R", R)
-  types.R.requires = {
-    { "A", function() return { x = 4, y = 5, n = 6 } end },
-    { "S", function() return "required" end },
-    { "G", function() return true end },
-    { "T", function() return { hp = 3, item = "proto", count = 1 } end },
-  }
-  define("Q", tableType("Q", { N(5), R, A, types.B.C }))
-  types.Q.requires = {
-    { "N", function() return 5 end },
-    { "R", function() return true end },
-    { "A", types.A.fresh },
-    { "B", function() return true end },
-  }
-end
-
-local nameOf = {} -- component → name here
-for i = 1, #all do nameOf[types[all[i]].C] = all[i] end
-
 -- -- the pair under test ----------------------------------------------------
 
-local world, model, queries, cursors, everyId, done, budget
-
-local function expect(condition, what, ...)
-  if not condition then error(what:format(...), 0) end
-end
+-- An episode uses some of the components, so that archetypes meet again.
+local world, model, names, queries, cursors, everyId, done, budget
 
 local function refused(what, fn, ...)
   local ok, message = pcall(fn, ...)
@@ -278,97 +100,6 @@ local function start(limit)
     names[i] = remove(left, random(#left))
   end
   for i = 1, #QUERIES do queries[i] = newQuery(QUERIES[i]) end
-end
-
--- -- comparing --------------------------------------------------------------
-
-local function compareRow(arch, row, id)
-  local record = model.entities[id]
-  expect(record and record.live, "row %d holds %.0f, which is not alive", row,
-    id)
-  local list, comps, has = arch.componentList, record.comps, {}
-  for i = 1, #list do
-    local name = nameOf[list[i]]
-    local m = comps[name]
-    expect(m ~= nil, "entity %.0f has %s", id, name)
-    expect(types[name].same(arch:get(list[i])[row], m),
-      "entity %.0f: value of %s in its row", id, name)
-    if (i + row) % 4 == 0 then
-      expect(types[name].same(world:get(id, list[i]), m),
-        "entity %.0f: value of %s", id, name)
-    end
-    has[name] = true
-  end
-  for name in pairs(comps) do
-    expect(has[name], "entity %.0f lacks %s", id, name)
-  end
-end
-
--- a before b in canonical order, or equal.
-local function inOrder(a, b)
-  local i = 1
-  while a[i] and b[i] do
-    local x, y = a[i].componentName, b[i].componentName
-    if x ~= y then return x < y end
-    i = i + 1
-  end
-  return a[i] == nil
-end
-
-local function compareQuery(q, complete)
-  local expected, total = model:matching(q.include, q.exclude, q.any)
-  expect(q.real:count() == total, "count is %d, not %d", q.real:count(), total)
-  local last
-  -- The loop opens and closes a scope; nothing is staged at depth 0, so no
-  -- drain can begin here.
-  for arch, length, entities in q.real:iter() do
-    expect(length == entities[0] and length > 0, "length of an archetype")
-    expect(not last or inOrder(last.componentList, arch.componentList)
-      and last ~= arch, "archetypes out of order")
-    last = arch
-    for row = 1, length do
-      local id = entities[row]
-      expect(expected[id], "%.0f is matched, or twice", id)
-      expected[id] = nil
-      total = total - 1
-      if complete then compareRow(arch, row, id) end
-    end
-  end
-  expect(total == 0, "%d entities are not matched", total)
-end
-
-local function compareHandles()
-  for _ = 1, min(#everyId, 20) do
-    local id = pick(everyId)
-    local record = model.entities[id]
-    local live = record ~= nil and record.live
-    expect(world:isAlive(id) == live, "isAlive of %.0f", id)
-    local name = pick(names)
-    local m = live and record.comps[name] or nil
-    expect(world:has(id, types[name].C) == (live
-      and record.comps[name] ~= nil), "has of %.0f", id)
-    if m == nil and not (live and record.comps[name] == false) then
-      expect(world:get(id, types[name].C) == nil, "get of %.0f", id)
-    end
-  end
-end
-
-local function compare()
-  local fault = C.eg_world_check(world._c)
-  expect(fault == nil, "%s", fault ~= nil and ffi.string(fault) or "")
-  expect(world._depth == model.depth, "depth is %d, not %d", world._depth,
-    model.depth)
-  expect(world:getStats().entities == model.live, "number of entities")
-  compareQuery(queries[1], true)
-  compareQuery(queries[2], true)
-  compareQuery(pick(queries), false)
-  compareHandles()
-  if not model.draining then
-    for i = 1, 12 do
-      local key = "key" .. i
-      expect(model:mayHold(key, world:byKey(key)), "holder of %s", key)
-    end
-  end
 end
 
 -- -- operations -------------------------------------------------------------
@@ -529,7 +260,7 @@ local function fill(batch, level)
     for i = 1, count do
       local id = arch.entities[first + i - 1]
       expect(id == placed[i], "id in a batch")
-      compareRow(arch, first + i - 1, id)
+      compare.row(world, model, arch, first + i - 1, id)
     end
     for i = 1, count do
       for k = 1, #arch.componentList do
@@ -756,7 +487,10 @@ operation(1, function(level) -- an error that leaves callbacks and loops
   if level > 0 and chance(20) then error(MARK, 0) end
 end)
 
-operation(6, function() compare() end)
+local function compareAll()
+  compare.all(world, model, queries, names, everyId)
+end
+operation(6, compareAll)
 
 -- -- operations with snapshots ----------------------------------------------
 -- They come here: `operation(weight, fn)` as above, which saves or loads in the
@@ -792,7 +526,7 @@ local function episode(ops)
     if model.depth > 0 then attempt(unwind) end
   end
   expect(model.depth == 0, "scopes are left")
-  compare()
+  compareAll()
   world:close()
 end
 
@@ -804,9 +538,7 @@ describe("random operations", function()
     local left = OPS
     while left > 0 do
       local ops = min(left, EPISODE)
-      state = seed % MODULUS
-      if state == 0 then state = 1 end
-      for _ = 1, 5 do random(2) end
+      dice.seed(seed)
       compileDriver(chance(10))
       local ok, message = pcall(episode, ops)
       if not ok then

@@ -81,8 +81,8 @@ static int load_world(core_world *c, tools *t, eg_snap_error *err)
     uint32_t components[16], archetypes[16], set[16];
     uint32_t mark = eg_archetype_count(c->w);
     eg_snap_prelude p;
-    int code = eg_load_open(&c->memory.alloc, t->bytes, t->size, NULL, &t->snap,
-                            err);
+    int code =
+        eg_load_open(&c->memory.alloc, t->bytes, t->size, NULL, &t->snap, err);
 
     if (code != EG_OK)
         return code;

@@ -257,9 +257,10 @@ describe("a staged EntityKey", function()
       return 90
     end,
   }
+  local names = {}
+  for take in next, takes do names[#names + 1] = take end
+  table.sort(names)
   for give, giving in pairs(gives) do
-    local names = {}
-    for take in next, takes do names[#names + 1] = take end
     for _, take in ipairs(names) do
       it(("goes over from %s to %s"):format(give, take), function()
         local a = world:spawn(EntityKey("k"), T(1))

@@ -80,6 +80,22 @@ describe("serialize and deserialize", function()
     end, function() newWorld():loadSnapshot(bytes) end)
   end)
 
+  it("find zeros in structs to come, not what lay there before", function()
+    local world, ids = source()
+    local bytes = kit.save(world)
+    local other = newWorld()
+    for _ = 1, 3 do other:loadSnapshot(bytes) end
+    kit.hook("ffi.load", function(w, data)
+      for i, id in ipairs(ids) do
+        local seen = w:get(id, HookFFI)
+        local there = i < data.x
+        assert.same({ there and i or 0, there and 2 * i or 0 },
+          { seen.x, seen.cache })
+      end
+      return HookFFI(data.x, data.n, data.x * 2)
+    end, function() other:loadSnapshot(bytes) end)
+  end)
+
   it("may write rows: those reached keep it", function()
     local world, ids = source()
     local bytes = kit.save(world)
