@@ -222,6 +222,11 @@ function M.everything(options)
   world:spawn(M.Key("hero"), M.Pos(3, 4))
   world:despawn(dead)
   world:despawn(3)
+  world._clock.accumulator, world._clock.steps = 0.0078125, 11
+  -- The end of a frame, then two changes: few archetypes are dirty.
+  world._stamp = world._stamp + 1
+  world:getMut(1, M.Pos)
+  world:set(5, M.Tag)
   return world
 end
 
@@ -350,8 +355,9 @@ function M.state(world)
   local saved = M.save(world)
   return table.concat({
     M.contents(world, true), archetypesText(world), keysText(world),
-    format("clock %s depth %d staged %s", M.show(world._clock), world._depth,
-      tostring(world._staged)),
+    format("clock %s depth %d staged %s waves %d batches %s",
+      M.show(world._clock), world._depth, tostring(world._staged),
+      world._waves, tostring(next(world._batches))),
     (saved:gsub("[^%w]", function(c) return ("\\%d"):format(c:byte()) end)),
   }, "\n")
 end

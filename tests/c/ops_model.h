@@ -2,9 +2,10 @@
 /* Bytes as operations on a world, and a naive model of what must come of them.
  *
  *   ops_run.c      reads bytes, does each operation on the world and the model
+ *                  (ops_instant.c, ops_staged.c, ops_rest.c)
  *   ops_model.c    the model: arrays of slots, rows and cells, no hashing, no
  *                  links, no storage; the rules of eg_world.h word for word
- *   ops_stage.c    the model's staged work and waves, after eg_cmd.h
+ *   ops_waves.c    the model's staged work and waves, after eg_cmd.h
  *   ops_compare.c  everything that can be asked of the world, asked
  *
  * Used by the property test (random bytes) and by fuzz/fz_ops.c. No part of it
@@ -12,7 +13,6 @@
 #ifndef OPS_MODEL_H
 #define OPS_MODEL_H
 
-#include <setjmp.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -123,7 +123,7 @@ void ops_remove(ops_model *m, uint32_t slot);
 void ops_move(ops_model *m, uint32_t slot, uint32_t set);
 void ops_clear(ops_model *m);
 
-/* -- ops_stage.c: staged work ---------------------------------------------- */
+/* -- ops_waves.c: staged work ---------------------------------------------- */
 
 /* 1 while there is room for another call. */
 int ops_stage_room(const ops_model *m);

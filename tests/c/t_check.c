@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The invariant walker finds each kind of planted fault: one word of a sound
- * world is changed, the walker must name what is wrong, the word is put back. */
+ * world is changed, the walker must name what is wrong, the word goes back. */
 #include "core_util.h"
 
 #include <string.h>

@@ -172,7 +172,7 @@ int eg_load_begin(eg_world *w, eg_snap *snap, const eg_load_map *map,
                   uint32_t mark, uint32_t flags, eg_load **job,
                   eg_snap_error *err)
 {
-    int busy = w->loading || w->now->pending > 0;
+    int busy = w->loading || w->staged;
     int code = busy ? EG_EBUSY : job_open(w, snap, map, job);
     eg_snap_error none = {0, 0, 0, 0.0, NULL};
 

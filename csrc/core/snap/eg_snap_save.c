@@ -173,7 +173,7 @@ int eg_save_begin(eg_world *w, eg_save **job)
     eg_save *s = *job;
     int err;
 
-    if (w->cmd != NULL && w->now->pending > 0)
+    if (w->staged)
         return EG_EBUSY;
     if (s == NULL) {
         s = egi_zalloc(&w->allocator, sizeof *s);
