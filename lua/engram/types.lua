@@ -98,6 +98,12 @@
 ---@field buffer? string.buffer  to reuse; reset first
 ---@field path? string  file to replace as a whole
 ---@field customData? table<string, any>  plain values
+---@field limits? engram.SaveLimits
+
+---What a save may write; it raises rather than go beyond.
+---@class engram.SaveLimits
+---@field bytes? integer  length; just below 2^31 by default
+---@field depth? integer  tables within tables; 512 by default
 
 ---@class engram.Saved
 ---@field format "binary"

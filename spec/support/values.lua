@@ -79,7 +79,7 @@ M.NUMBERS = { 0, -0.0, 1, -1, 0.5, 2 ^ 31 - 1, -2 ^ 31, 2 ^ 31, -2 ^ 31 - 1,
 --- Lengths of strings and tables at which the form of a count changes.
 M.SIZES = { 0, 1, 2, 0xbe, 0xbf, 0xc0, 0xc1, 0xdd, 0xde, 0xdf, 0xe0, 0xe1,
   0x1fbe, 0x1fbf, 0x1fc0, 0x1fc1, 0x1fde, 0x1fdf, 0x1fe0, 0x1fe1, 70000 }
-if LESS == 500 then M.SIZES = { 0, 1, 0xbf, 0xc0, 0xdf, 0xe0, 0x1fc0 } end
+if LESS == 500 then M.SIZES = { 0, 1, 0xbf, 0xc0, 0xdf, 0xe0 } end
 
 local SCALARS = {
   function(random) return M.NUMBERS[random(#M.NUMBERS)] end,

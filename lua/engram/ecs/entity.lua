@@ -109,7 +109,7 @@ function M.has(world, id, component)
   if type(id) ~= "number" then wrongId("has", id) end
   local cid = idOf(component, "has")
   local slot = band(cast(int64, id), MASK)
-  if not (id > 0) or slot > world._max then return false end
+  if not (id > 0 and slot <= world._max) then return false end
   local record = world._slots[slot]
   local store = world._stores[cid]
   return record.id == id and store ~= nil and store[record.archetype] ~= nil
@@ -124,7 +124,7 @@ function M.markComponentDirty(world, id, component)
   if type(id) ~= "number" then wrongId("markComponentDirty", id) end
   local cid = idOf(component, "markComponentDirty")
   local slot = band(cast(int64, id), MASK)
-  if not (id > 0) or slot > world._max then return end
+  if not (id > 0 and slot <= world._max) then return end
   local record = world._slots[slot]
   local store = world._stores[cid]
   if record.id == id and store and store[record.archetype] ~= nil then
@@ -161,7 +161,7 @@ function M.set(world, id, value, raw)
   local component = resolve(value)
   if component == nil then cell.bad("set", 2, value) end
   local slot = band(cast(int64, id), MASK)
-  if not (id > 0) or slot > world._max then cell.dead("set", id) end
+  if not (id > 0 and slot <= world._max) then cell.dead("set", id) end
   local record = world._slots[slot]
   if record.id ~= id and record.id ~= -id then cell.dead("set", id) end
   local content = value
@@ -210,7 +210,7 @@ function M.remove(world, id, component)
   if type(id) ~= "number" then wrongId("remove", id) end
   local cid = idOf(component, "remove")
   local slot = band(cast(int64, id), MASK)
-  if not (id > 0) or slot > world._max then return end
+  if not (id > 0 and slot <= world._max) then return end
   local record = world._slots[slot]
   if record.id ~= id or world._depth ~= 0 then
     return change.remove(world, id, record, cid)
@@ -238,7 +238,7 @@ end
 function M.despawn(world, id)
   if type(id) ~= "number" then wrongId("despawn", id) end
   local slot = band(cast(int64, id), MASK)
-  if not (id > 0) or slot > world._max then return end
+  if not (id > 0 and slot <= world._max) then return end
   local record = world._slots[slot]
   if record.id ~= id or world._depth ~= 0 then
     if record.id == id or record.id == -id then stage.despawn(world, id) end

@@ -12,6 +12,7 @@
 
 local ffi = require("ffi")
 local core = require("engram.core")
+local rowpace = require("engram.snapshot.rowpace")
 local rowreader = require("engram.snapshot.rowreader")
 local rowstrings = require("engram.snapshot.rowstrings")
 local rowwriter = require("engram.snapshot.rowwriter")
@@ -22,7 +23,6 @@ local CHUNK = 128 -- rows written, then checked, at a time
 local STRINGS = 24 -- bytes reserved per row for its strings
 -- More could not be handed on: strings of the host end below 2 GiB.
 local LIMIT = 0x7fff0000
-local SLOW = 2.5e-7 -- seconds per field; compiled code is far below
 
 local bytePointer = ffi.typeof("const uint8_t *")
 local scratchPointer = ffi.typeof(
@@ -38,7 +38,7 @@ local putNumber, getNumber = numbers.put, numbers.get
 local DIRECT = ffi.abi("le") and (jit.arch == "x64" or jit.arch == "x86"
   or jit.arch == "arm64")
 
-local cast, clock, jitStatus = ffi.cast, os.clock, jit.status
+local cast, jitStatus = ffi.cast, jit.status
 local min, next, tonumber, type = math.min, next, tonumber, type
 
 -- ---- scratch ---------------------------------------------------------------
@@ -58,54 +58,6 @@ function M.text(scratch, from, to)
   assert(from >= 0 and from <= to
     and to <= cast(scratchPointer, scratch).capacity)
   return ffi.string(M.address(scratch) + from, to - from)
-end
-
--- ---- pace ------------------------------------------------------------------
-
--- Generated code that is not compiled takes ten times as long as the generic
--- codec: when the rows of a component come in more shapes than there may be
--- traces, or when the JIT gave up for another reason. So it is timed now and
--- then. When it is slow, code with fewer branches takes its place, and if that
--- is no better, it rests for some chunks. A writer also rests when chunk after
--- chunk has rows with keys that are not declared.
---
--- A codec, of either direction, is a table: `fast`, the generated function or
--- nil; `plain`, makes one with fewer branches; `slow`, seconds per row that are
--- too many; the rest are counters.
-local function newCodec(fast, plain, fields)
-  return { fast = fast, plain = plain, slow = SLOW * (fields + 1),
-    chunks = 0, strikes = 0, missed = 0, rest = 0 }
-end
-
-local function isResting(codec)
-  if codec.rest == 0 then return false end
-  codec.rest = codec.rest - 1
-  return true
-end
-
--- Starts a measurement for one chunk of eight.
-local function startClock(codec)
-  codec.chunks = codec.chunks + 1
-  return codec.chunks % 8 == 0 and clock()
-end
-
-local function stopClock(codec, started, rows)
-  if clock() - started < codec.slow * rows then
-    codec.strikes = 0
-    return
-  end
-  codec.strikes = codec.strikes + 1
-  if codec.strikes < 4 then return end
-  if codec.plain then
-    codec.fast, codec.plain, codec.strikes = codec.plain(), nil, 0
-  else
-    codec.rest, codec.strikes = 256, 2
-  end
-end
-
-local function noteMiss(writer)
-  writer.missed = min(writer.missed + 1, 8)
-  if writer.missed > 1 then writer.rest = 2 ^ writer.missed end
 end
 
 -- ---- writing ---------------------------------------------------------------
@@ -135,13 +87,13 @@ end
 -- declared has more keys than the writer has seen, and no row has fewer, so
 -- when the sums over the chunk are equal there is none.
 local function tryChunk(writer, view, at, column, row, last, limit)
-  local started = startClock(writer)
+  local started = rowpace.startClock(writer)
   local nextRow, stop, seen = writer.fast(column, row, last, view.data, at,
     min(tonumber(view.capacity), limit))
   local good = seen == nil or nextRow == row
     or countKeys(column, row, nextRow - 1) == seen
   if started and nextRow > last then
-    stopClock(writer, started, last - row + 1)
+    rowpace.stopClock(writer, started, last - row + 1)
   end
   return nextRow, stop, good
 end
@@ -154,7 +106,7 @@ local function writeRows(writer, scratch, at, column, first, last, limit)
   local row, run = first, 1
   while row <= last do
     local from, to = row, min(row + CHUNK - 1, last)
-    if not isResting(writer) then
+    if not rowpace.isResting(writer) then
       local ok, message, code = makeRoom(scratch, view, at, to - row + 1,
         writer.fixed, limit)
       if not ok then return nil, message, row, code end
@@ -166,7 +118,7 @@ local function writeRows(writer, scratch, at, column, first, last, limit)
         at, from = stop, nextRow
         if nextRow <= to then to = min(nextRow + run - 1, last) end
       else
-        noteMiss(writer)
+        rowpace.miss(writer)
         to = nextRow - 1
       end
     end
@@ -215,10 +167,12 @@ local function readRows(reader, source, at, stop, column, first, last, trusted)
   local row, run = first, 1
   while row <= last do
     local from, to = row, min(row + CHUNK - 1, last)
-    if not isResting(reader) then
-      local started = startClock(reader)
+    if not rowpace.isResting(reader) then
+      local started = rowpace.startClock(reader)
       from, at = reader.fast(data, at, stop, column, row, to)
-      if started and from > to then stopClock(reader, started, to - row + 1) end
+      if started and from > to then
+        rowpace.stopClock(reader, started, to - row + 1)
+      end
       run = from > row and 1 or min(run * 2, CHUNK)
       if from <= to then to = min(from + run - 1, last) end
     end
@@ -242,7 +196,7 @@ local readers = setmetatable({}, { __mode = "k" })
 local function tableWriter(info)
   local fields = info.fields or {}
   local names = info.fields
-  local writer = newCodec(nil, nil, #fields)
+  local writer = rowpace.new(nil, nil, #fields)
   if DIRECT then
     writer.fast, writer.fixed = rowwriter.new(fields, putNumber, true)
     function writer.plain() return (rowwriter.new(fields, putNumber, false)) end
@@ -254,7 +208,7 @@ local function tableWriter(info)
 end
 
 local function stringWriter()
-  local writer = newCodec(DIRECT and rowstrings.write, nil, 1)
+  local writer = rowpace.new(DIRECT and rowstrings.write, nil, 1)
   writer.fixed, writer.generic = rowstrings.FIXED, core.encodeStrings
   return writer
 end
@@ -267,7 +221,7 @@ end
 local function tableReader(info)
   local fields = info.fields or {}
   local adopt = M.isDirect(info) and info.adopt
-  local reader = newCodec(nil, nil, #fields)
+  local reader = rowpace.new(nil, nil, #fields)
   local function make(branching)
     return rowreader.new(fields, getNumber, branching,
       adopt and info.instanceMt, adopt and info.defaults or {})
@@ -288,7 +242,7 @@ end
 
 local function stringReader(info)
   local default = info.scalarDefault
-  local reader = newCodec(DIRECT and rowstrings.read, nil, 1)
+  local reader = rowpace.new(DIRECT and rowstrings.read, nil, 1)
   function reader.finish(data)
     if type(data) ~= "table" then return asTable(data) end
     local value = data.value

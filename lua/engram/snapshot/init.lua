@@ -16,12 +16,16 @@ local CODES = {
 
 local snapOut = ffi.new("eg_snap *[1]")
 local failure = ffi.new("eg_snap_error")
+-- Holds the source while a document is open over its bytes: compiled code may
+-- forget an argument that is not read again.
+local anchor = {} -- luacheck: ignore 241
 
 -- Opens bytes with `open`; nil, message, code, offset when they are refused.
 local function open(fn, pointer, length)
   snapOut[0] = nil
   local code = fn(nil, pointer, length, nil, snapOut, failure)
   if code == 0 then return ffi.gc(snapOut[0], C.eg_snap_close) end
+  anchor.source = nil
   if not CODES[code] then
     err.raise("engram.snapshot: " .. lib.message(code))
   end
@@ -30,6 +34,7 @@ end
 
 local function close(snap)
   C.eg_snap_close(ffi.gc(snap, nil))
+  anchor.source = nil
 end
 
 --- Checks a whole snapshot without a world and without components. Safe on any
@@ -42,6 +47,7 @@ end
 ---@return integer? byteOffset  0-based
 function M.verify(bytes)
   local pointer, length = source.bytes("engram.snapshot.verify", bytes)
+  anchor.source = bytes
   local snap, message, code, offset = open(C.eg_snap_open, pointer, length)
   if not snap then return nil, message, code, offset end
   close(snap)
@@ -60,6 +66,7 @@ end
 ---@return integer? byteOffset
 function M.inspect(bytes)
   local pointer, length = source.bytes("engram.snapshot.inspect", bytes)
+  anchor.source = bytes
   local snap, message, code, offset = open(C.eg_snap_inspect, pointer, length)
   if not snap then return nil, message, code, offset end
   local info = document.prelude(snap)

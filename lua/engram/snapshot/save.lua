@@ -25,13 +25,18 @@ local RESERVED = "__engram."
 -- A string.buffer ends just below 2 GiB.
 local MOST = 0x7fff0000
 
-local OPTIONS = { format = true, buffer = true, path = true, customData = true }
+local OPTIONS = { format = true, buffer = true, path = true,
+  customData = true, limits = true }
+local LIMITS = { bytes = MOST, depth = 512 }
 
 local jobOut = ffi.new("eg_save *[1]")
 local hostedOut = ffi.new("eg_save_column *[1]")
 local sizeOut = ffi.new("uint64_t[1]")
 local stepOut = ffi.new("const char *[1]")
 local osOut = ffi.new("int[1]")
+local snapOut = ffi.new("eg_snap *[1]")
+local readLimits = ffi.new("eg_limits")
+local failure = ffi.new("eg_snap_error")
 
 local M = {}
 
@@ -60,6 +65,23 @@ local function checkCustomData(data)
   return keys, list
 end
 
+-- What the save may write at most; by default what there is room for.
+local function checkLimits(given)
+  local limits = { bytes = MOST, depth = LIMITS.depth }
+  if given == nil then return limits end
+  err.options(NAME .. ": limits", given, LIMITS)
+  for i = 1, 2 do
+    local name = i == 1 and "bytes" or "depth"
+    local v = given[name]
+    if v ~= nil and (type(v) ~= "number" or v % 1 ~= 0 or v < 0
+        or v > 2 ^ 53) then
+      err.expected(NAME .. ": limits." .. name, "whole number", v)
+    end
+    limits[name] = math.min(v or limits[name], limits[name])
+  end
+  return limits
+end
+
 -- The options as this save uses them.
 local function checkOptions(options)
   options = options == nil and {} or options
@@ -76,7 +98,8 @@ local function checkOptions(options)
     err.expected(NAME .. ": path", "file name without zero bytes", path)
   end
   local keys, list = checkCustomData(options.customData)
-  return { path = path, keys = keys, values = list }
+  return { path = path, keys = keys, values = list,
+    limits = checkLimits(options.limits) }
 end
 
 -- The buffer given, which is empty from here on unless the save succeeds.
@@ -101,15 +124,23 @@ local function fail(where, message)
   err.raise(NAME .. ": " .. where .. ": " .. message)
 end
 
+-- Raises for a value that was not encoded.
+local function refuse(where, message, code, limit)
+  if code == "limit" then
+    message = string.format("%s (limits.bytes is %.0f)", message, limit)
+  end
+  fail(where, message)
+end
+
 -- Encodes one plain value per row: components with hooks.
-local function encodeEach(info, arch, column, scratch, at)
+local function encodeEach(info, arch, column, scratch, at, limit)
   local count, entities = tonumber(arch.entities[0]), arch.entities
   for row = 1, count do
     local id = entities[row]
     local plain = forms.toPlain(info, id, column[row])
-    local stop, message = core.encode(scratch, at, plain)
+    local stop, message, code = core.encode(scratch, at, plain, limit)
     if not stop then
-      fail("cannot save", forms.describe(info, id, message))
+      refuse("cannot save", forms.describe(info, id, message), code, limit)
     end
     at = stop
   end
@@ -117,18 +148,18 @@ local function encodeEach(info, arch, column, scratch, at)
 end
 
 -- Encodes a column of Lua values, or of values with hooks.
-local function encodeColumn(world, item, scratch, at)
+local function encodeColumn(world, item, scratch, at, limit)
   local info = registry.info[item.component]
   local arch = world._archs[item.archetype]
   local column = world._stores[item.component][item.archetype]
   if info.serialize or info.storage ~= stores.HOST then
-    return encodeEach(info, arch, column, scratch, at)
+    return encodeEach(info, arch, column, scratch, at, limit)
   end
-  local stop, message, row = codec.write(info, scratch, at, column,
-    item.rows)
+  local stop, message, row, code = codec.write(info, scratch, at, column,
+    item.rows, 1, limit)
   if not stop then
-    fail("cannot save",
-      forms.describe(info, arch.entities[row], message))
+    refuse("cannot save", forms.describe(info, arch.entities[row], message),
+      code, limit)
   end
   return stop
 end
@@ -154,16 +185,17 @@ local function refusePointers(world)
   end
 end
 
-local function put(scratch, at, value, where)
-  local stop, message = core.encode(scratch, at, value)
-  if not stop then fail(where, message) end
+local function put(scratch, at, value, where, limit)
+  local stop, message, code = core.encode(scratch, at, value, limit)
+  if not stop then refuse(where, message, code, limit) end
   return stop
 end
 
-local function putEntry(scratch, at, key, value)
-  at = put(scratch, at, true, key)
-  at = put(scratch, at, key, key)
-  return put(scratch, at, value, string.format("data %q", key))
+local function putEntry(scratch, at, key, value, limit)
+  local where = string.format("data %q", key)
+  at = put(scratch, at, true, where, limit)
+  at = put(scratch, at, key, where, limit)
+  return put(scratch, at, value, where, limit)
 end
 
 -- Everything that may raise: plan, hooks, Lua values, data entries. Returns
@@ -179,10 +211,10 @@ local function prepare(world, tools, options)
   local job = tools.job
   local count = C.eg_save_hosted(job, hostedOut)
   local items, scratch, at = hostedOut[0], tools.scratch, 0
-  local from = {}
+  local from, limit = {}, options.limits.bytes
   for i = 0, count - 1 do
     from[i] = at
-    at = encodeColumn(world, items[i], scratch, at)
+    at = encodeColumn(world, items[i], scratch, at, limit)
     items[i].size = at - from[i]
   end
   local data = at
@@ -191,10 +223,10 @@ local function prepare(world, tools, options)
     accumulator = clock.accumulator,
     fixedStepCount = clock.steps,
     phases = {},
-  })
+  }, limit)
   local keys = options.keys
   for i = 1, #keys do
-    at = putEntry(scratch, at, keys[i], options.values[i])
+    at = putEntry(scratch, at, keys[i], options.values[i], limit)
   end
   -- The scratch has reached its place: now its addresses are final.
   local base = codec.address(scratch)
@@ -212,15 +244,32 @@ local function writeFile(path, out)
   fail(string.format("path %q", path), text)
 end
 
+-- The encoder knows the format's own limit of depth. A lower one is asked for
+-- so rarely that the reader may find out.
+local function checkDepth(bytes, size, depth)
+  C.eg_limits_init(readLimits)
+  readLimits.bytes, readLimits.depth = size, depth
+  snapOut[0] = nil
+  local code = C.eg_snap_open(nil, bytes, size, readLimits, snapOut, failure)
+  C.eg_snap_close(snapOut[0])
+  if code == -43 then
+    fail("limits.depth", string.format("nested deeper than %d (byte offset"
+      .. " %.0f)", depth, tonumber(failure.offset)))
+  elseif code < 0 then
+    fail("limits.depth", lib.message(code))
+  end
+end
+
 local function save(world, options, out)
   local tools = toolsOf(world)
   local job, data, dataLen = prepare(world, tools, options)
   local code = C.eg_save_measure(job, data, dataLen, sizeOut)
   if code < 0 then fail("measure", lib.message(code)) end
   local size = tonumber(sizeOut[0])
-  if size > MOST then
-    fail("size", string.format("%.0f bytes, but a string.buffer holds %d",
-      size, MOST))
+  if size > options.limits.bytes then
+    fail("size", string.format("%.0f bytes, more than %s (%.0f)", size,
+      options.limits.bytes < MOST and "limits.bytes"
+        or "a string.buffer holds", options.limits.bytes))
   end
   -- Hooks had the buffer in their hands.
   out:reset()
@@ -228,6 +277,9 @@ local function save(world, options, out)
   code = C.eg_save_write(job, to, size)
   if code < 0 then fail("write", lib.message(code)) end
   out:commit(size)
+  if options.limits.depth < LIMITS.depth then
+    checkDepth(to, size, options.limits.depth)
+  end
   return size
 end
 
@@ -253,13 +305,14 @@ end
 -- is allocated. Since 0.1.
 ---@param options? engram.SaveOptions  read, not kept: `buffer`: a string.buffer
 -- to reuse, reset first; `path`: also write a file, atomically, which waits for
--- the disk; `customData`: map from string keys to plain values
+-- the disk; `customData`: map from string keys to plain values; `limits`:
+-- `bytes` and `depth` (tables within tables) that must not be exceeded
 ---@return engram.Saved result  `{format = "binary", buffer = string.buffer}`;
 -- the buffer is the one given or a new one, the caller's
 ---@raise an open scope; a value that cannot be saved (with entity, component,
--- field path); more than just below 2 GiB; a file that cannot be written; what
--- a hook raises; no memory. A given buffer is then empty, an existing file as
--- it was.
+-- field path); more than a limit or than just below 2 GiB; a file that cannot
+-- be written; what a hook raises; no memory. A given buffer is then empty, an
+-- existing file as it was.
 function M.saveSnapshot(world, options)
   local out = bufferOf(options)
   world:_refuseOpenScope("saveSnapshot")

@@ -170,41 +170,61 @@ describe("a source of a load", function()
   end)
 end)
 
-describe("a save of more than a buffer holds", function()
-  local upvalue
-
-  -- Calls `fn` while the save believes that a buffer holds so many bytes.
-  local function limited(bytes, fn)
-    local save = upvalue(require("engram.snapshot.save").saveSnapshot, "save")
-    local was, index = upvalue(save, "MOST")
-    jit.flush()
-    debug.setupvalue(save, index, bytes)
-    local ok, message = pcall(fn)
-    debug.setupvalue(save, index, was)
-    jit.flush()
-    assert.equal(0x7fff0000, was)
-    if not ok then error(message, 0) end
-  end
-
-  function upvalue(fn, name)
-    for i = 1, 60 do
-      local found, value = debug.getupvalue(fn, i)
-      if found == name then return value, i end
-    end
-    error("no upvalue " .. name)
-  end
-
-  it("raises before anything is written", function()
+describe("limits of a save", function()
+  it("of bytes: raise before anything is written", function()
     local world = kit.everything()
-    local size = #kit.save(world)
+    local bytes = kit.save(world)
     local out = buffer.new():put("old")
-    limited(size - 1, function()
-      raises({ "saveSnapshot", "size", tostring(size) }, world.saveSnapshot,
-        world, { buffer = out, path = "/nowhere/at/all" })
-    end)
+    raises({ "saveSnapshot", "limits.bytes", tostring(#bytes),
+      tostring(#bytes - 1) }, world.saveSnapshot, world, { buffer = out,
+      path = "/nowhere/at/all", limits = { bytes = #bytes - 1 } })
     assert.equal(0, #out)
+    for size = 0, 400, 40 do
+      raises({ "limits.bytes", tostring(size) }, world.saveSnapshot, world,
+        { limits = { bytes = size } })
+    end
     kit.check(world)
-    limited(size, function() world:saveSnapshot({ buffer = out }) end)
-    assert.equal(size, #out)
+    world:saveSnapshot({ buffer = out, limits = { bytes = #bytes } })
+    assert.equal(bytes, out:tostring())
+  end)
+
+  it("stop what grows by sharing, in bounded time and memory", function()
+    local world = newWorld()
+    local bag = Bag()
+    local node = { "leaf" }
+    for _ = 1, 60 do node = { node, node } end
+    bag.tree = node
+    local id = world:spawn(bag)
+    local started = os.clock()
+    raises({ "kit.Bag", "entity " .. id, "tree[1]", "1000000" },
+      world.saveSnapshot, world, { limits = { bytes = 1e6 } })
+    bag.tree = nil
+    raises({ '"tree"', "1000000" }, world.saveSnapshot, world,
+      { customData = { tree = node }, limits = { bytes = 1e6 } })
+    assert.is_true(os.clock() - started < 2)
+  end)
+
+  it("of depth: count tables within tables", function()
+    local world = newWorld()
+    local bag = Bag()
+    bag.a = { b = { c = {} } }
+    world:spawn(bag)
+    kit.save(world, { limits = { depth = 4 } })
+    raises({ "limits.depth", "3" }, world.saveSnapshot, world,
+      { limits = { depth = 3 } })
+    raises({ "limits.depth" }, world.saveSnapshot, world,
+      { customData = { x = { { { { {} } } } } }, limits = { depth = 4 } })
+    assert.equal(kit.save(world), kit.save(world,
+      { limits = { depth = 512, bytes = 2 ^ 53 } }))
+  end)
+
+  it("are checked", function()
+    local world = newWorld()
+    for _, limits in ipairs({ 5, { rows = 1 }, { bytes = -1 },
+      { bytes = 0.5 }, { bytes = "1" }, { depth = 0 / 0 }, { depth = {} } })
+    do
+      raises({ "saveSnapshot", "limits" }, world.saveSnapshot, world,
+        { limits = limits })
+    end
   end)
 end)

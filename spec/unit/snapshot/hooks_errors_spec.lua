@@ -162,6 +162,27 @@ describe("an error in deserialize", function()
     end)
   end)
 
+  it("may come from a later wave of the drain", function()
+    local bytes = kit.save((source()))
+    withEach(function(w, _, calls)
+      w:batchSpawn(1, { Num }, function()
+        w:batchSpawn(1, { Num }, function()
+          w:spawn(Tag)
+          if calls == 5 then error("second wave") end
+        end)
+      end)
+    end, function()
+      local world = kit.everything()
+      for _ = 1, 3 do
+        local before = kit.state(world)
+        local ok, message = pcall(world.loadSnapshot, world, bytes)
+        if ok then break end
+        assert.is_truthy(message:find("second wave", 1, true))
+        kit.same(before, kit.state(world))
+      end
+    end)
+  end)
+
   it("may come from stack overflow", function()
     local bytes = kit.save((source()))
     local function deep() return 1 + deep() end
