@@ -19,7 +19,7 @@ local rowwriter = require("engram.snapshot.rowwriter")
 
 local M = {}
 
-local CHUNK = 128 -- rows written, then checked, at a time
+local CHUNK = 256 -- rows written, then checked, at a time
 local STRINGS = 24 -- bytes reserved per row for its strings
 -- More could not be handed on: strings of the host end below 2 GiB.
 local LIMIT = 0x7fff0000

@@ -172,7 +172,7 @@ describe("rows with fields", function()
 
   it("may be some of a column", function()
     local rows = plainRows(1000)
-    for _, range in ipairs({ { 1, 0 }, { 1, 1 }, { 5, 127 }, { 5, 128 },
+    for _, range in ipairs({ { 1, 0 }, { 1, 1 }, { 5, 255 }, { 5, 257 },
       { 300, 129 }, { 1000, 1 } }) do
       local first, n = range[1], range[2]
       local bytes = write(health, rows, n, first)
@@ -196,7 +196,8 @@ describe("an undeclared key", function()
       assert.is_true(now == generic(health, rows, 1, n))
       assert.equal(larger, #now > #bytes)
     end
-    for _, at in ipairs({ 1, math.min(n, 128), math.min(n, 129), n / 2, n }) do
+    for _, at in ipairs({ 1, math.min(n, 256), math.min(n, 257), n / 2,
+      n }) do
       for _, key in ipairs({ "extra", 1, 0.5, true, "hp2", "" }) do
         rawset(rows[at], key, "kept")
         checkBytes(true)
