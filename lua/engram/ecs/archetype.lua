@@ -25,8 +25,8 @@ function Archetype.new(world, id, componentList)
     _world = world,
     _capacity = -1,
     _allDirty = 0,
-    _add = {},
-    _remove = {},
+    _add = false,
+    _remove = false,
   }, Archetype)
 end
 

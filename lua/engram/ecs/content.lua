@@ -73,7 +73,7 @@ end
 --- Gives the world empty Lua content, after the core has swapped its own.
 function M.clear(world, kept)
   for i = 1, kept.count, 3 do kept.columns[i][kept.columns[i + 1]] = nil end
-  for i = 1, kept.dirtyCount, 2 do kept.dirty[i].dirty = {} end
+  for i = 1, kept.dirtyCount, 2 do kept.dirty[i].dirty = stores.byId() end
   world._keys = Keys.new()
   world._clock = { accumulator = 0, steps = 0 }
   world._slots = C.eg_world_slots(world._c)

@@ -4,12 +4,16 @@
 -- walked with one array access per value. A *transition* stands for adding one
 -- component to an archetype. Both know the components that `requires` adds.
 
+local newtable = require("table.new")
 local cell = require("engram.ecs.cell")
 local registry = require("engram.ecs.registry")
 local requires = require("engram.ecs.requires")
 local stores = require("engram.ecs.store")
 
 local M = {}
+
+-- Nodes are indexed by component ids, the first of them without hashing.
+local IDS = 32
 
 -- Component ids in order of first mention.
 local function distinct(ids)
@@ -46,9 +50,15 @@ local function initials(world, given, present)
   return out
 end
 
+local function newNode(ids)
+  local node = newtable(IDS, 8)
+  node.ids, node.ready = ids, false
+  return node
+end
+
 --- The empty node a world's spawns start from.
 function M.root()
-  return { ids = {}, ready = false }
+  return newNode({})
 end
 
 --- The node after one more component; made on first use.
@@ -56,7 +66,7 @@ function M.extend(node, id)
   local ids = {}
   for i = 1, #node.ids do ids[i] = node.ids[i] end
   ids[#ids + 1] = id
-  local child = { ids = ids, ready = false }
+  local child = newNode(ids)
   node[id] = child
   return child
 end

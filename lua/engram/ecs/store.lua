@@ -55,20 +55,29 @@ local function tagColumn(component)
   })
 end
 
+-- Tables that compiled code indexes by a component's or an archetype's id have
+-- an array part from the start: an id that lands in the hash part, as the first
+-- ones of an empty table do, costs three times as much to look up.
+local IDS = 32
+
+--- A table to be indexed by ids.
+function M.byId()
+  return newtable(IDS, 0)
+end
+
 local function newStore(world, id)
   local info = registry.info[id]
   local storage = info.storage
-  local store = {
-    info = info,
-    id = id,
-    component = info.component,
-    storage = storage,
-    scalar = info.scalarKind,
-    pointer = info.pointer or POINTERS[storage],
-    dirty = {},
-    key = info.uniqueKey,
-    tagColumn = storage == M.TAG and tagColumn(info.component) or nil,
-  }
+  local store = newtable(IDS, 16)
+  store.info = info
+  store.id = id
+  store.component = info.component
+  store.storage = storage
+  store.scalar = info.scalarKind
+  store.pointer = info.pointer or POINTERS[storage]
+  store.dirty = M.byId()
+  store.key = info.uniqueKey
+  store.tagColumn = storage == M.TAG and tagColumn(info.component) or nil
   world._stores[id] = store
   return store
 end
@@ -147,6 +156,7 @@ local function newArchetype(world, id)
   local arch = Archetype.new(world, id, list)
   arch._ids = ids
   arch._host = host
+  arch._add, arch._remove = M.byId(), M.byId()
   arch._hostCount = #host
   arch._keyed = keyed
   arch._staging = view.staging ~= 0

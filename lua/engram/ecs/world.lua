@@ -114,8 +114,8 @@ function M.newWorld(config)
     _busy = false,    -- "save", "load": what is under way
     _stamp = 1,       -- dirty marks equal to it are set
     _epoch = 0,       -- number of archetypes made
-    _stores = {},
-    _archs = {},
+    _stores = stores.byId(),
+    _archs = stores.byId(),
     _plans = plan.root(),
     _keys = Keys.new(),
     _keyStore = false,
